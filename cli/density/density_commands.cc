@@ -10,14 +10,21 @@ void Grammar::declare_density_commands() {
               "Train an unnormalised density exp(-E(x)) together with its log Z on points: tables, arrays or "
               "binary vectors; evaluate it on held-out rows and write a run directory. No option is needed.");
   training.files("DATA", density.run.train,
-                 "Rows of numbers, one or more files: csv, tsv, JSON lines, npy, npz, safetensors, svmlight");
+                 "Rows of numbers and words, one or more files: csv, tsv, JSON lines, npy, npz, safetensors, "
+                 "svmlight");
   declare_run(
       training, density.run, "DATA",
       "Fraction of the rows of DATA held out for validation when there is no --valid, 0..0.5; auto: 0.1");
   OptionTable format, out;
   format.add("format", &arguments_.reader.format, "Format of the data; auto looks at content and extension")
       .one_of({"auto", "csv", "tsv", "npy", "npz", "safetensors", "svmlight"});
+  OptionTable kinds;
+  kinds.add(
+      "categorical", &arguments_.points.categorical,
+      "csv, tsv, JSON lines: columns that are categories although they look like numbers; columns of words "
+      "are so by themselves");
   training.options(density_option_table(density.options))
+      .options(kinds)
       .options(format)
       .options(header_option_table(arguments_.reader))
       .options(point_option_table(arguments_.points));

@@ -15,7 +15,7 @@ namespace selfnorm::cli {
 namespace {
 
 const char* space_name(Support::Space space) {
-  constexpr const char* names[] = {"real", "levels", "counts"};
+  constexpr const char* names[] = {"real", "levels", "counts", "mixed"};
   return names[static_cast<size_t>(space)];
 }
 
@@ -87,15 +87,21 @@ PointOptions point_options(const Arguments& arguments) {
           .drop = arguments.points.drop,
           .names = {},
           .columns = 0,
-          .array = arguments.points.array};
+          .array = arguments.points.array,
+          .categorical = arguments.points.categorical};
+}
+
+std::unique_ptr<PointSource> open_points_for(const DensityModel& model, const std::string& path,
+                                             PointOptions options) {
+  options.names = model.feature_names;
+  options.columns = model.columns();
+  options.known = model.geometry.categories;
+  return directed_points(open_points(path, options), model.geometry);
 }
 
 std::unique_ptr<PointSource> open_points_for(const DensityModel& model, const std::string& path,
                                              const Arguments& arguments) {
-  PointOptions options = point_options(arguments);
-  options.names = model.feature_names;
-  options.columns = model.columns();
-  return directed_points(open_points(path, options), model.geometry);
+  return open_points_for(model, path, point_options(arguments));
 }
 
 Json points_record(const std::string& path, const PointSource& points) {
@@ -123,7 +129,8 @@ void check_step_applicability(const Arguments& arguments, uint32_t columns) {
 
 std::vector<std::string> idle_options(const Arguments& arguments, const DensityModel& model) {
   std::vector<std::string> idle;
-  if (!model.energy->support().is_real())
+  const Support support = model.energy->support();
+  if (!support.is_real() && !support.is_mixed())
     for (const char* option : {"--langevin-step", "--no-standardise"})
       if (arguments.has(option))
         idle.push_back(fmt::format("{} did nothing: the data are whole numbers", option));

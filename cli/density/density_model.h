@@ -30,6 +30,8 @@ PointOptions point_options(const Arguments& arguments);
 // Points of the model's columns.
 std::unique_ptr<PointSource> open_points_for(const DensityModel& model, const std::string& path,
                                              const Arguments& arguments);
+std::unique_ptr<PointSource> open_points_for(const DensityModel& model, const std::string& path,
+                                             PointOptions options);
 
 // {"path", "rows", "columns", "hash"} of config.json.
 Json points_record(const std::string& path, const PointSource& points);

@@ -39,14 +39,11 @@ int predict_points(const Arguments& arguments) {
   PointOptions reading = point_options(arguments);
   const KeptColumns kept(given.keep, given.data, arguments.reader.options.header);
   if (!kept.names().empty()) {
-    reading.names = model.feature_names;
     for (const std::string& name : kept.names())
       if (std::ranges::find(model.feature_names, name) == model.feature_names.end())
         reading.drop.push_back(name);
   }
-  reading.names = model.feature_names;
-  reading.columns = model.dimension();
-  const auto points = open_points(given.data, reading);
+  const auto points = open_points_for(model, given.data, std::move(reading));
   // log Z where it is known well, otherwise b: the same for every row, so ranks do not depend on it.
   const auto [z, distrust] = judged_log_z(model, arguments.log_z);
   const bool is_trusted = distrust.empty();

@@ -35,10 +35,17 @@ std::string sample_text(const DensitySample& sample, uint64_t count) {
   return text;
 }
 
-Json points_json(const Points& points) {
+Json points_json(const Points& points, const Categories& words) {
   Json rows = Json::array();
-  for (uint64_t i = 0; i < points.rows; ++i)
-    rows.push_back(std::vector<float>(points.row(i).begin(), points.row(i).end()));
+  for (uint64_t i = 0; i < points.rows; ++i) {
+    Json row = Json::array();
+    for (uint32_t j = 0; j < points.columns; ++j) {
+      const float x = points.row(i)[j];
+      const bool has_words = !words.empty() && !words[j].empty();
+      row.push_back(has_words ? Json(words[j].at(static_cast<size_t>(x))) : Json(x));
+    }
+    rows.push_back(std::move(row));
+  }
   return rows;
 }
 
@@ -50,8 +57,9 @@ int sample_points(const Arguments& arguments) {
   if (!given.out.empty()) check_points_path(given.out);
   const auto [path, model] = open_density(given.model, arguments.common.code());
   const DensitySample sample = sample_density_model(model, options);
+  const Categories& words = model.geometry.categories;
   const Points points{sample.rows.data(), options.count, model.columns()};
-  if (!given.out.empty()) write_points(points, model.feature_names, given.out);
+  if (!given.out.empty()) write_points(points, model.feature_names, given.out, words);
   if (!arguments.common.quiet) {
     if (!arguments.common.json) note(sample_text(sample, options.count));
     if (const std::string text = sample_doubt(sample, options.count); !text.empty()) warning(text);
@@ -60,12 +68,12 @@ int sample_points(const Arguments& arguments) {
     Json report = {{"model", path}, {"n", options.count}, {"seed", options.seed}};
     report.update(sample_json(sample));
     if (given.out.empty())
-      report["points"] = points_json(points);
+      report["points"] = points_json(points, words);
     else
       report["out"] = given.out;
     print_json(report);
   } else if (given.out.empty()) {
-    csv_lines(points, model.feature_names, print);
+    csv_lines(points, model.feature_names, print, words);
   }
   return 0;
 }

@@ -53,6 +53,8 @@ TrainingPoints read_points(const Arguments& arguments) {
   if (!given.valid.empty()) {
     options.names = out.all->names();
     options.columns = out.all->columns();
+    options.categorical.clear();
+    options.known = out.all->categories();
     auto valid = open_points(given.valid, options);
     out.notes.push_back("validation: " + points_text(given.valid, *valid));
     out.valid_record = points_record(given.valid, *valid);

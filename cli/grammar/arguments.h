@@ -82,7 +82,7 @@ struct LanguageArguments {
 
 // Of points, beside format and header.
 struct PointArguments {
-  std::vector<std::string> drop;  // columns
+  std::vector<std::string> drop, categorical;  // columns
   std::string array;
 };
 

@@ -85,14 +85,23 @@ std::string csv_field(const std::string& text) {
 }
 
 void csv_lines(const Points& points, const std::vector<std::string>& names,
-               const std::function<void(const std::string&)>& write) {
+               const std::function<void(const std::string&)>& write, const Categories& words) {
   std::string line;
   for (uint32_t j = 0; j < points.columns; ++j)
     line += (j > 0 ? "," : "") + (names.empty() ? fmt::format("x{}", j + 1) : csv_field(names[j]));
   write(line + "\n");
   for (uint64_t i = 0; i < points.rows; ++i) {
     line.clear();
-    fmt::format_to(std::back_inserter(line), "{}\n", fmt::join(points.row(i), ","));
+    if (words.empty()) {
+      fmt::format_to(std::back_inserter(line), "{}\n", fmt::join(points.row(i), ","));
+    } else {
+      for (uint32_t j = 0; j < points.columns; ++j) {
+        const float x = points.row(i)[j];
+        if (j > 0) line += ',';
+        line += words[j].empty() ? fmt::format("{}", x) : csv_field(words[j].at(static_cast<size_t>(x)));
+      }
+      line += '\n';
+    }
     write(line);
   }
 }
@@ -102,7 +111,8 @@ void check_points_path(const std::string& path) {
     throw_error("cannot write points to {}: expected a name that ends with .csv or .npy", path);
 }
 
-void write_points(const Points& points, const std::vector<std::string>& names, const std::string& path) {
+void write_points(const Points& points, const std::vector<std::string>& names, const std::string& path,
+                  const Categories& words) {
   check_points_path(path);
   if (!names.empty() && names.size() != points.columns)
     throw_error("found {} names for {} columns", names.size(), points.columns);
@@ -112,7 +122,8 @@ void write_points(const Points& points, const std::vector<std::string>& names, c
   }
   AtomicFile file(path);
   if (path.ends_with(".csv")) {
-    csv_lines(points, names, [&file](const std::string& line) { file.write(line); });
+    csv_lines(
+        points, names, [&file](const std::string& line) { file.write(line); }, words);
   } else {
     write_npy(points, file);
   }

@@ -20,14 +20,16 @@ void write_svmlight(const Dataset& data, const std::string& path);
 
 // FILE.csv: a header and shortest round-trip decimals, so reading gives the same bits back; without names the
 // columns are x1, x2, ... FILE.npy: float32, without names. Throws Error for another ending, a value that is
-// not finite, or names that are not as many as the columns.
-void write_points(const Points& points, const std::vector<std::string>& names, const std::string& path);
+// not finite, or names that are not as many as the columns. In csv levels are written as their words, where
+// `words` has any for the column.
+void write_points(const Points& points, const std::vector<std::string>& names, const std::string& path,
+                  const Categories& words = {});
 // A text as a field of FILE.csv (RFC 4180): quoted where it has a separator, a quote, a line end or a space
 // at an end, or is empty.
 std::string csv_field(const std::string& text);
 // The lines of FILE.csv, each with its end.
 void csv_lines(const Points& points, const std::vector<std::string>& names,
-               const std::function<void(const std::string&)>& write);
+               const std::function<void(const std::string&)>& write, const Categories& words = {});
 // Throws Error for another ending: to be known before the points are made.
 void check_points_path(const std::string& path);
 

@@ -18,12 +18,14 @@ double bound(const std::vector<double>& bounds, size_t j, double none) {
 
 // Whether every point of `inner` is one of `outer`.
 bool covers(const Support& outer, const Support& inner, uint32_t dimension) {
-  if (inner.is_real() != outer.is_real()) return false;
+  if (inner.is_real() != outer.is_real() || inner.is_mixed() != outer.is_mixed()) return false;
   for (uint32_t j = 0; j < dimension; ++j) {
     if (inner.is_real()) {
       if (bound(outer.lower, j, -kInfinity) > bound(inner.lower, j, -kInfinity) ||
           bound(outer.upper, j, kInfinity) < bound(inner.upper, j, kInfinity))
         return false;
+    } else if (outer.is_mixed()) {
+      if ((outer.levels[j] == 0) != (inner.levels[j] == 0) || outer.levels[j] < inner.levels[j]) return false;
     } else if (outer.space == Support::Space::levels) {
       if (inner.space == Support::Space::counts || outer.levels[j] < inner.levels[j]) return false;
     }
@@ -34,6 +36,7 @@ bool covers(const Support& outer, const Support& inner, uint32_t dimension) {
 const char* space_name(const Support& support) {
   if (support.space == Support::Space::levels) return "levels";
   if (support.space == Support::Space::counts) return "counts";
+  if (support.is_mixed()) return "columns of numbers and levels";
   return support.lower.empty() && support.upper.empty() ? "all real numbers" : "a box of real numbers";
 }
 

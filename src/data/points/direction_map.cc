@@ -23,26 +23,38 @@ SpherePlace sphere_place(const float* x) {
 DirectionMap DirectionMap::sphere() {
   DirectionMap map;
   map.is_angle_ = {true, false};
+  map.levels_ = {0, 0};
   map.is_sphere_ = true;
   map.features_ = 3;
   return map;
 }
 
 DirectionMap DirectionMap::angles(std::vector<bool> is_angle) {
+  std::vector<uint32_t> levels(is_angle.size());
+  return mixed(std::move(is_angle), std::move(levels));
+}
+
+DirectionMap DirectionMap::mixed(std::vector<bool> is_angle, std::vector<uint32_t> levels) {
+  SELFNORM_CHECK(is_angle.size() == levels.size());
   DirectionMap map;
-  for (const bool turns : is_angle) map.features_ += turns ? 2 : 1;
+  for (size_t j = 0; j < levels.size(); ++j)
+    map.features_ += levels[j] > 0 ? levels[j] - 1 : is_angle[j] ? 2 : 1;
   map.is_angle_ = std::move(is_angle);
+  map.levels_ = std::move(levels);
   return map;
 }
 
 DirectionMap DirectionMap::of(const Support& support) {
   SELFNORM_CHECK(!support.wraps.empty());
+  if (support.is_mixed()) return mixed(support.wraps, support.levels);
   const bool is_sphere = support.wraps.size() == 2 && support.wraps[0] && !support.wraps[1] &&
                          support.lower[1] == -1 && support.upper[1] == 1;
   return is_sphere ? sphere() : angles(support.wraps);
 }
 
 Support DirectionMap::support() const {
+  if (std::ranges::any_of(levels_, [](uint32_t n) { return n > 0; }))
+    return Support::mixed(levels_, is_angle_);
   Support support = Support::angles(is_angle_);
   if (is_sphere_) {
     support.lower[1] = -1;
@@ -61,6 +73,10 @@ void DirectionMap::apply(const float* x, double* out) const {
   }
   for (size_t j = 0; j < is_angle_.size(); ++j) {
     const double value = x[j];
+    if (levels_[j] > 0) {
+      for (uint32_t l = 1; l < levels_[j]; ++l) *out++ = x[j] == static_cast<float>(l) ? 1 : 0;
+      continue;
+    }
     *out++ = is_angle_[j] ? std::cos(value) : value;
     if (is_angle_[j]) *out++ = std::sin(value);
   }

@@ -55,6 +55,7 @@ class DirectedPoints final : public PointSource {
     return geometry_.sphere == PointGeometry::Sphere::none ? data_->columns() : 2;
   }
   const std::vector<std::string>& names() const override { return names_; }
+  const Categories& categories() const override { return data_->categories(); }
   uint64_t number(uint64_t row) const override { return data_->number(row); }
   void read(std::span<const uint64_t> rows, std::span<float> out) const override {
     const uint32_t from = data_->columns(), to = columns();
@@ -125,6 +126,7 @@ std::string PointGeometry::json() const {
     out["sphere"] = kSphereNames[static_cast<size_t>(sphere)];
     if (is_longitude_first) out["longitude_first"] = true;
   }
+  if (!categories.empty()) out["categories"] = categories;
   return out.dump();
 }
 
@@ -140,11 +142,13 @@ PointGeometry PointGeometry::of_json(const std::string& text, uint32_t dimension
       out.sphere = static_cast<Sphere>(found - std::begin(kSphereNames));
     }
     out.is_longitude_first = json.value("longitude_first", false);
+    if (json.contains("categories")) out.categories = json["categories"].get<Categories>();
   } catch (const nlohmann::json::exception& error) {
     throw_error("the geometry of the points is damaged: {}", error.what());
   }
   const bool is_good = (out.period.empty() || out.period.size() == dimension) &&
                        (out.sphere == Sphere::none || dimension == 2) &&
+                       (out.categories.empty() || out.categories.size() == dimension) &&
                        std::ranges::all_of(out.period, [](double p) { return p >= 0 && p < 1e30; });
   if (!is_good) throw Error("the geometry of the points does not fit their columns");
   return out;
@@ -210,6 +214,8 @@ PointGeometry periodic_geometry(const PointSource& data, const std::vector<std::
       j = is_number ? std::stoul(name) : data.columns();
     }
     if (j >= data.columns()) throw_error("--periodic '{}': there is no column '{}'", word, name);
+    if (!data.categories().empty() && !data.categories()[j].empty())
+      throw_error("--periodic '{}': column '{}' has words; expected numbers", word, name);
     out.period[j] = period;
   }
   return out;
@@ -217,7 +223,7 @@ PointGeometry periodic_geometry(const PointSource& data, const std::vector<std::
 
 std::unique_ptr<PointSource> directed_points(std::unique_ptr<PointSource> data,
                                              const PointGeometry& geometry) {
-  if (geometry.is_plain()) return data;
+  if (!geometry.turns()) return data;
   return std::make_unique<DirectedPoints>(std::move(data), geometry);
 }
 

@@ -1,6 +1,6 @@
-// Points with angles or on the sphere, as users have them and as densities see them: angles within half a
-// period of 0; points of the sphere, latitude and longitude or unit vectors, as (longitude in radians, sin
-// latitude), whose area is that of the sphere.
+// Points with angles, words or on the sphere, as users have them and as densities see them: angles within
+// half a period of 0; points of the sphere, latitude and longitude or unit vectors, as (longitude in radians,
+// sin latitude), whose area is that of the sphere.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,10 @@ struct PointGeometry {
   std::vector<double> period;  // of every column, 0: none; empty: no column turns
   Sphere sphere = Sphere::none;
   bool is_longitude_first = false;  // degrees, radians
+  Categories categories;            // words that levels stand for
 
-  bool is_plain() const { return period.empty() && sphere == Sphere::none; }
+  bool is_plain() const { return !turns() && categories.empty(); }
+  bool turns() const { return !period.empty() || sphere != Sphere::none; }
   // Of the data, for a density of this dimension.
   uint32_t columns(uint32_t dimension) const { return sphere == Sphere::vectors ? 3 : dimension; }
   // As densities see a row, and back. Throws Error, which says what was expected, for one that is no point.
@@ -37,7 +39,7 @@ PointGeometry sphere_geometry(const PointSource& data);
 // "COLUMN=360", by name or number from 0.
 PointGeometry periodic_geometry(const PointSource& data, const std::vector<std::string>& words);
 
-// Its rows as densities see them; the same source when the geometry is plain.
+// Its rows as densities see them; the same source when nothing turns.
 std::unique_ptr<PointSource> directed_points(std::unique_ptr<PointSource> data,
                                              const PointGeometry& geometry);
 

@@ -10,6 +10,7 @@
 #include "data/example_source.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
+#include "data/points/word_points.h"
 #include "data/string_index.h"
 #include "data/table/json_lines.h"
 #include "data/table/table.h"
@@ -47,8 +48,10 @@ void match_names(const TableColumns& columns, const TableSample& sample, const P
   layout.names = options.names;
 }
 
-// Looks ahead in the input, takes nothing. Throws DataError.
-TableLayout point_layout(Input& input, char separator, const PointOptions& options) {
+// Looks ahead in the input, takes nothing. Throws DataError. Columns without a number in the first rows, and
+// those that are said to be so, may have words.
+TableLayout point_layout(Input& input, char separator, const PointOptions& options,
+                         std::vector<uint32_t>& wordy) {
   TableLayout layout;
   layout.rule = {separator};
   const TableSample sample = table_sample(input, layout.rule);
@@ -70,6 +73,14 @@ TableLayout point_layout(Input& input, char separator, const PointOptions& optio
     if (!options.names.empty()) match_names(columns, sample, options, layout);
     layout.header_bytes = sample.first_bytes;
     layout.first_line = sample.next_line;
+  }
+  for (const std::string& name : options.categorical) wordy.push_back(columns.column(name, "categorical"));
+  for (uint32_t c = 0; c < columns.size() && !options.known; ++c)
+    if (layout.role[c] != TableLayout::kDropped && sample.later > 0 && !sample.has_number[c])
+      wordy.push_back(c);
+  for (uint32_t c = 0; c < columns.size() && options.known; ++c) {
+    const uint32_t j = layout.role[c];
+    if (j < options.known->size() && !(*options.known)[j].empty()) wordy.push_back(c);
   }
   check_columns(input.name(), layout.features, options);
   layout.advice = " (a column that is no number is left out with --drop)";
@@ -102,21 +113,27 @@ constexpr uint64_t kPageBytes = 4096;
 std::string hash_text(const PointSource& source, std::span<const float> values) {
   std::string head = fmt::format("{} {}", source.rows(), source.columns());
   for (const std::string& name : source.names()) head += '\n' + name;
+  for (const auto& words : source.categories()) {
+    head += '\0';
+    for (const std::string& word : words) head += '\n' + word;
+  }
   return fmt::format("{:016x}", hash_words(hash_bytes(head), values));
 }
 
 class MemoryPoints final : public PointSource {
  public:
   MemoryPoints(uint32_t columns, std::vector<float> values, std::vector<std::string> names,
-               RowNumbers numbers = {})
+               RowNumbers numbers = {}, Categories categories = {})
       : columns_(columns),
         values_(std::move(values)),
         names_(std::move(names)),
-        numbers_(std::move(numbers)) {}
+        numbers_(std::move(numbers)),
+        categories_(std::move(categories)) {}
 
   uint64_t rows() const override { return values_.size() / columns_; }
   uint32_t columns() const override { return columns_; }
   const std::vector<std::string>& names() const override { return names_; }
+  const Categories& categories() const override { return categories_; }
   void read(std::span<const uint64_t> rows, std::span<float> out) const override {
     SELFNORM_CHECK(out.size() == rows.size() * columns_);
     for (size_t r = 0; r < rows.size(); ++r) {
@@ -132,6 +149,7 @@ class MemoryPoints final : public PointSource {
   std::vector<float> values_;
   std::vector<std::string> names_;
   RowNumbers numbers_;
+  Categories categories_;
 };
 
 class MappedPoints final : public PointSource {
@@ -226,7 +244,10 @@ std::unique_ptr<PointSource> whole_points(const std::string& path, const PointOp
   if (reading.format == Format::automatic) reading.format = detect_format(*input, reading);
   if (reading.format == Format::text) reading.format = Format::tsv;
   if (reading.format == Format::csv || reading.format == Format::tsv) {
-    const TableLayout layout = point_layout(*input, table_separator(*input, reading.format), options);
+    const char separator = table_separator(*input, reading.format);
+    std::vector<uint32_t> wordy;
+    const TableLayout layout = point_layout(*input, separator, options, wordy);
+    if (!wordy.empty()) return read_word_points(*input, separator, layout, wordy, options);
     Dataset data = read_table(*input, layout, reading).data;
     return std::make_unique<MemoryPoints>(layout.features, std::move(data.features.dense.values),
                                           std::move(data.feature_names), std::move(data.numbers));
@@ -247,15 +268,23 @@ std::unique_ptr<PointSource> whole_points(const std::string& path, const PointOp
 
 }  // namespace
 
+const Categories& PointSource::categories() const {
+  static const Categories none;
+  return none;
+}
+
 std::unique_ptr<PointSource> make_point_source(uint32_t columns, std::vector<float> values,
-                                               std::vector<std::string> names) {
+                                               std::vector<std::string> names, Categories categories,
+                                               RowNumbers numbers) {
   SELFNORM_CHECK(columns > 0 && values.size() % columns == 0);
   SELFNORM_CHECK(names.empty() || names.size() == columns);
+  SELFNORM_CHECK(categories.empty() || categories.size() == columns);
   for (uint64_t r = 0; r * columns < values.size(); ++r) {
     const std::string message = value_error(std::span(values).subspan(r * columns, columns));
     if (!message.empty()) throw DataError("points in memory", r + 1, message);
   }
-  return std::make_unique<MemoryPoints>(columns, std::move(values), std::move(names));
+  return std::make_unique<MemoryPoints>(columns, std::move(values), std::move(names), std::move(numbers),
+                                        std::move(categories));
 }
 
 std::unique_ptr<PointSource> open_points(const std::string& path, const PointOptions& options) {
@@ -267,6 +296,8 @@ std::unique_ptr<PointSource> open_points(const std::string& path, const PointOpt
     throw_at(path, 0, "found no array file, but an array is named ({})", options.array);
   if (options.header != Header::automatic && is_array)
     throw DataError(path, 0, "found an array file, but a header (--header) is for csv and tsv");
+  if (!options.categorical.empty() && is_array)
+    throw DataError(path, 0, "found an array file, but categorical columns are for csv and tsv");
   return is_array ? mapped_points(path, options) : whole_points(path, options);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ class PointSource {
 
   virtual uint64_t rows() const = 0;
   virtual uint32_t columns() const = 0;
-  virtual const std::vector<std::string>& names() const = 0;   // of the columns; empty: none
+  virtual const std::vector<std::string>& names() const = 0;  // of the columns; empty: none
+  virtual const Categories& categories() const;
   virtual uint64_t number(uint64_t row) const { return row; }  // in the file, from 0
   // The rows listed, in that order, row-major. Throws DataError for a value that is not finite.
   virtual void read(std::span<const uint64_t> rows, std::span<float> out) const = 0;
@@ -26,7 +28,8 @@ class PointSource {
 };
 
 std::unique_ptr<PointSource> make_point_source(uint32_t columns, std::vector<float> values,
-                                               std::vector<std::string> names = {});
+                                               std::vector<std::string> names = {},
+                                               Categories categories = {}, RowNumbers numbers = {});
 
 struct PointOptions {
   Format format = Format::automatic;
@@ -36,11 +39,14 @@ struct PointOptions {
                                    // number of columns is expected
   uint32_t columns = 0;            // expected; 0: any
   std::string array;               // npz, safetensors: the array
+  std::vector<std::string> categorical = {};  // tables: columns of words although they look like numbers
+  std::optional<Categories> known = {};       // those of the model: other words are errors
 };
 
-// csv, tsv (every column a number); npy, npz, safetensors (the first dimension is the rows, the others
-// together are the columns; found as the readers of classes find features); svmlight (its features; labels
-// are ignored), idx and compressed files, which are held in memory. Throws DataError (file:line), Error.
+// csv, tsv (columns of numbers, and of words as levels: data/points/word_points.h); npy, npz, safetensors
+// (the first dimension is the rows, the others together are the columns; found as the readers of classes find
+// features); svmlight (its features; labels are ignored), idx and compressed files, which are held in memory.
+// Throws DataError (file:line), Error.
 std::unique_ptr<PointSource> open_points(const std::string& path, const PointOptions& options = {});
 
 // Points that are rows of other points: some of one source, or all of two.
@@ -52,6 +58,7 @@ class PointSubset final : public PointSource {
   uint64_t rows() const override { return rows_.size(); }
   uint32_t columns() const override { return whole_.columns(); }
   const std::vector<std::string>& names() const override { return whole_.names(); }
+  const Categories& categories() const override { return whole_.categories(); }
   void read(std::span<const uint64_t> rows, std::span<float> out) const override;
   uint64_t number(uint64_t row) const override { return whole_.number(rows_[row]); }
   std::string fingerprint() const override;
@@ -69,6 +76,7 @@ class JoinedPoints final : public PointSource {
   uint64_t rows() const override { return first_->rows() + second_->rows(); }
   uint32_t columns() const override { return first_->columns(); }
   const std::vector<std::string>& names() const override { return first_->names(); }
+  const Categories& categories() const override { return first_->categories(); }
   void read(std::span<const uint64_t> rows, std::span<float> out) const override;
   uint64_t number(uint64_t row) const override {
     return row < first_->rows() ? first_->number(row) : second_->number(row - first_->rows());

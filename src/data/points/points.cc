@@ -1,5 +1,6 @@
 #include "data/points/points.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -23,15 +24,28 @@ Support Support::angles(std::vector<bool> is_angle) {
   return s;
 }
 
+Support Support::mixed(std::vector<uint32_t> levels, std::vector<bool> is_angle) {
+  const bool has_real = std::ranges::any_of(levels, [](uint32_t n) { return n == 0; });
+  const bool has_levels = std::ranges::any_of(levels, [](uint32_t n) { return n > 0; });
+  if (!has_real) return {.space = Space::levels, .levels = std::move(levels)};
+  const bool has_angles = std::ranges::any_of(is_angle, [](bool turns) { return turns; });
+  if (!has_levels && !has_angles) return {};
+  Support s = angles(std::move(is_angle));
+  if (!has_levels) return s;
+  s.space = Space::mixed;
+  s.levels = std::move(levels);
+  return s;
+}
+
 bool contains(const Support& support, std::span<const float> x) {
   for (size_t j = 0; j < x.size(); ++j) {
     if (!std::isfinite(x[j])) return false;
-    if (support.space == Support::Space::real) {
+    if (!support.is_whole(j)) {
       if (!support.lower.empty() && (x[j] < support.lower[j] || x[j] > support.upper[j])) return false;
       continue;
     }
     if (x[j] < 0 || x[j] != std::floor(x[j])) return false;
-    if (support.space == Support::Space::levels && x[j] >= static_cast<float>(support.levels[j]))
+    if (support.space != Support::Space::counts && x[j] >= static_cast<float>(support.levels[j]))
       return false;
   }
   return true;

@@ -9,37 +9,13 @@
 #include "data/input/characters.h"
 #include "data/input/part.h"
 #include "data/table/frame.h"
+#include "data/table/held_table.h"
 #include "data/table/table.h"
 #include "data/table/table_encoder.h"
 #include "data/table/table_sample.h"
 
 namespace selfnorm {
 namespace {
-
-// The bytes of a table, which may be read twice: mapped where they are a file, otherwise in memory.
-class HeldTable {
- public:
-  explicit HeldTable(Input& input) : name_(input.name()) {
-    if (const auto storage = input.storage(); storage && input.bytes_read() == 0) {
-      storage_ = storage;
-      const auto bytes = storage->bytes();
-      text_ = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-    } else {
-      rest_ = input.read_rest();
-      text_ = rest_;
-    }
-  }
-  std::unique_ptr<Input> open() const {
-    auto input = Input::memory(name_, text_);
-    input->skip_byte_order_mark();
-    return input;
-  }
-
- private:
-  std::string name_, rest_;
-  std::shared_ptr<Storage> storage_;
-  std::string_view text_;
-};
 
 // Whether a table of numbers was refused for a field that is none, not for its form.
 bool is_of_number(std::string_view message) {

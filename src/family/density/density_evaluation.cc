@@ -47,6 +47,7 @@ void check_columns(const DensityModel& model, uint32_t columns) {
 const char* outside_advice(const Support& support) {
   switch (support.space) {
     case Support::Space::levels:
+    case Support::Space::mixed:
       return "they have values that no row of the training data had; leave them out, or train on rows with "
              "all values";
     case Support::Space::counts:
@@ -134,6 +135,7 @@ const char* name_of(const std::string& kind) {
   if (kind == "counts") return "independent counts (a product of negative binomials)";
   if (kind == "products") return "a mixture of products";
   if (kind == "trees") return "a mixture of trees";
+  if (kind == "directions") return "a mixture of products of the columns";
   if (kind == "autoregressive") return "an autoregressive network";
   if (kind == "stacked") return "the proposal, several densities stacked";
   if (kind == "mixture") return "a Gaussian mixture";
@@ -248,8 +250,8 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
   const std::vector<float> u = rows_of(model, data, chosen);
   const Points points{u.data(), chosen.size(), data.columns()};
   const Support support = proposal.support();
-  const bool is_chosen =
-      kind == "stacked" || kind == "products" || kind == "trees" || kind == "autoregressive";
+  const bool is_chosen = kind == "stacked" || kind == "products" || kind == "trees" ||
+                         kind == "autoregressive" || support.is_mixed();
   if (is_chosen) return best;
   if (support.space == Support::Space::levels) {
     const auto mixture = fit_product_mixture(points, support, {.seed = seed}).density;

@@ -143,7 +143,7 @@ constexpr uint64_t kPanels = 6;
 constexpr size_t kSampleBars = 30, kWholeSampleBars = 60;
 constexpr uint64_t kMeans = 500, kPairColumns = 32;
 
-Figure histograms(const DensityPoints& points, bool is_real) {
+Figure histograms(const DensityPoints& points, const Support& support) {
   Figure out{.title = "Data and samples by column", .panels = {}};
   const uint64_t most = points.columns == 5 ? 4 : kPanels;  // five panels make no rows
   for (const uint64_t column : spread_rows(points.columns, most)) {
@@ -151,6 +151,7 @@ Figure histograms(const DensityPoints& points, bool is_real) {
     const std::vector<double> data = points.data_column(j), samples = points.sample_column(j);
     std::vector<double> both = data;
     both.insert(both.end(), samples.begin(), samples.end());
+    const bool is_real = !support.is_whole(j);
     const Bins bins = is_real ? real_bins(both, kSampleBars) : whole_bins(both, kWholeSampleBars);
     Panel panel{.title = "",
                 .x = {.label = points.names[j]},
@@ -274,7 +275,7 @@ ReportFigure samples_figure(const DensityModel& model, const DensityPoints& poin
                         "distances up to {:.2f} are chance. Drawn: {}",
                         chance(points), from),
             moments_figure(points)};
-  Figure figure = histograms(points, support.is_real());
+  Figure figure = histograms(points, support);
   return {
       "samples",
       fmt::format("The steps of the samples should follow the bars of the {} ({} of {} columns). Drawn: {}",

@@ -28,8 +28,9 @@ constexpr uint64_t kScaleDraws = 4096;    // of the proposal, that say where the
 constexpr uint64_t kCheckDraws = 20'000;  // of the proposal, that quadrature is compared with
 constexpr uint32_t kQuadratureDimensions = 3;
 constexpr double kMostDisagreement = 0.05;  // of chains: R-hat less 1
-constexpr double kNarrow = 5e-3;  // nats; draws whose interval is no wider serve as well as quadrature
-constexpr double kRounded = 1e8;  // a log Z beyond it rounds more than 1e-8: s - log Z would not sum to 1
+constexpr double kNarrow = 5e-3;    // nats; draws whose interval is no wider serve as well as quadrature
+constexpr double kTwoSided = 1.96;  // standard errors of 95%
+constexpr double kRounded = 1e8;    // a log Z beyond it rounds more than 1e-8: s - log Z would not sum to 1
 
 std::optional<double> closed_form(const Energy& energy) {
   if (const auto* family = dynamic_cast<const ExponentialFamily*>(&energy))
@@ -46,6 +47,14 @@ class Estimators {
 
   JudgedLogZ judged(const LogZEstimate& z) const {
     return {z, log_z_doubt(z, energy_, options_.least_effective)};
+  }
+
+  // Draws compare the energy with the proposal: its normalizer is theirs.
+  LogZEstimate widened(LogZEstimate z) const {
+    const double error = kTwoSided * proposal_.log_error();
+    z.low -= error;
+    z.high += error;
+    return z;
   }
 
   // Compared with importance sampling where the proposal allows it.
@@ -68,12 +77,12 @@ class Estimators {
   JudgedLogZ annealed() const {
     AnnealedOptions a;
     a.chains = std::max(a.chains, static_cast<uint64_t>(std::ceil(3 * options_.least_effective)));
-    return judged(annealed_log_z(energy_, proposal_, a, options_.seed).estimate);
+    return judged(widened(annealed_log_z(energy_, proposal_, a, options_.seed).estimate));
   }
 
   // Of chains that agree.
   JudgedLogZ bridge() const {
-    JudgedLogZ out = judged(bridge_log_z(energy_, proposal_, {}, options_.seed));
+    JudgedLogZ out = judged(widened(bridge_log_z(energy_, proposal_, {}, options_.seed)));
     if (out.distrust.empty() && out.estimate.tail > kMostDisagreement)
       out.distrust =
           fmt::format("the chains of bridge sampling do not agree (R-hat {:.3f}); compare --method annealed",
@@ -84,7 +93,7 @@ class Estimators {
   // The narrowest that can be trusted.
   JudgedLogZ sampled() const {
     JudgedLogZ first = importance();
-    if (first.distrust.empty() || energy_.support().space == Support::Space::counts) return first;
+    if (first.distrust.empty() || !energy_.support().has_chains()) return first;
     try {
       JudgedLogZ other = bridge();
       return other.distrust.empty() ? other : annealed();
@@ -95,7 +104,7 @@ class Estimators {
 
  private:
   LogZEstimate drawn(uint64_t samples) const {
-    return importance_log_z(energy_, proposal_, samples, options_.seed);
+    return widened(importance_log_z(energy_, proposal_, samples, options_.seed));
   }
 
   std::string contradiction(const LogZEstimate& computed) const {
@@ -124,7 +133,8 @@ JudgedLogZ best(const DensityModel& model, const DensityEvaluationOptions& optio
   const Support support = model.energy->support();
   const bool is_countable = support.space == Support::Space::levels && countable_points(support) > 0;
   const auto z = closed_form(*model.energy);
-  if (z && !(is_countable && std::abs(*z) > kRounded)) return {{"closed-form", *z, *z, *z, 0, 0}, ""};
+  if (z && !(is_countable && std::abs(*z) > kRounded))
+    return {by.widened({"closed-form", *z, *z, *z, 0, 0}), ""};
   if (is_countable) return by.judged(enumerate_log_z(*model.energy));
   if (!support.is_real() || model.dimension() > kQuadratureDimensions) return by.sampled();
   if (is_slow(*model.proposal)) {  // millions of nodes are not
@@ -150,7 +160,7 @@ bool is_drawn(const LogZEstimate& z) {
 std::string remedies(const LogZEstimate& z, const Energy& energy, bool samples_help) {
   const Support support = energy.support();
   std::vector<std::string> out;
-  if (is_importance(z) && support.space != Support::Space::counts) out.push_back("use --method annealed");
+  if (is_importance(z) && support.has_chains()) out.push_back("use --method annealed");
   if (is_importance(z) && samples_help) out.push_back("draw more --samples");
   if (support.is_real())
     out.push_back(

@@ -168,7 +168,7 @@ void add_importance(const DensityModel& model, uint64_t seed, Estimates& out) {
 
 void add_annealed(const DensityModel& model, uint64_t seed, Estimates& out) {
   const Support support = model.energy->support();
-  if (support.space == Support::Space::counts) return out.leave_out("annealed", "it has no steps for counts");
+  if (!support.has_chains()) return out.leave_out("annealed", "it has no steps for counts and mixed tables");
   if (annealing_evaluations(support) * evaluation_cost(model) > kAffordableWork)
     return out.leave_out("annealed",
                          "it would take long here, 'selfnorm evaluate --method annealed' does it");

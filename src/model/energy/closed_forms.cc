@@ -7,6 +7,7 @@
 #include "math/sigmoid.h"
 #include "math/special_functions.h"
 #include "model/energy/exponential_family.h"
+#include "proposal/direction/von_mises.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -105,6 +106,13 @@ ClosedForm product_form(const std::string& family, std::span<const double> eta, 
   return out;
 }
 
+// log(4 pi sinh(kappa) / kappa); E u = (coth kappa - 1 / kappa) eta / kappa.
+ClosedForm fisher_form(std::span<const double> eta) {
+  const double kappa = std::hypot(eta[0], eta[1], eta[2]),
+               share = kappa > 0 ? fisher_mean(kappa) / kappa : 1.0 / 3;
+  return {fisher_log_normalizer(kappa), {share * eta[0], share * eta[1], share * eta[2]}};
+}
+
 }  // namespace
 
 std::optional<ClosedForm> ExponentialFamily::closed_form(std::span<const double> eta) const {
@@ -112,7 +120,9 @@ std::optional<ClosedForm> ExponentialFamily::closed_form(std::span<const double>
   if (!violation.empty()) throw Error(plan_.word + ": " + violation);
   if (plan_.word == "gaussian") return gaussian_form(statistics_, eta, dimension());
   if (plan_.word == "truncated-gaussian") return truncated_gaussian_form(statistics_, eta, support_);
-  if (plan_.word == "ising" || plan_.word.starts_with("family:")) return std::nullopt;
+  if (plan_.word == "von-mises-fisher") return fisher_form(eta);
+  if (plan_.word == "ising" || plan_.word.starts_with("family:") || !space_of_family(plan_.word).empty())
+    return std::nullopt;
   return product_form(plan_.word, eta, dimension());
 }
 

@@ -1,5 +1,6 @@
 #include "model/energy/directed.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/failure.h"
@@ -9,6 +10,8 @@ namespace selfnorm {
 namespace {
 
 constexpr const char* kDirections = "directions";
+constexpr const char* kColumnLevels = "levels";
+constexpr uint32_t kMostColumnLevels = 65536;
 
 class DirectedPass final : public EnergyPass {
  public:
@@ -81,6 +84,7 @@ class DirectedEnergy final : public Energy {
     auto settings = nlohmann::json::parse(out.settings);
     for (size_t j = 0; j < map_.dimension(); ++j)
       settings[kDirections].push_back(map_.is_sphere() ? 2 : map_.is_angle(j) ? 1 : 0);
+    if (!support().is_real()) settings[kColumnLevels] = map_.levels();
     out.settings = settings.dump();
     return out;
   }
@@ -129,8 +133,20 @@ std::unique_ptr<Energy> make_directed(const EnergyRecord& record, EmbeddedCode c
   }
   if (is_angle.empty() || (is_sphere && is_angle.size() != 2))
     throw Error("the record of an energy has directions that are no points");
-  const DirectionMap map = is_sphere ? DirectionMap::sphere() : DirectionMap::angles(std::move(is_angle));
+  std::vector<uint32_t> levels(is_angle.size());
+  if (settings.contains(kColumnLevels)) {
+    const auto is_good = [](const nlohmann::json& n) {
+      return n.is_number_unsigned() && n <= kMostColumnLevels;
+    };
+    const auto& stored = settings[kColumnLevels];
+    if (!stored.is_array() || stored.size() != levels.size() || !std::ranges::all_of(stored, is_good))
+      throw Error("the record of an energy has levels that are no numbers of them");
+    levels = stored.get<std::vector<uint32_t>>();
+  }
+  const DirectionMap map =
+      is_sphere ? DirectionMap::sphere() : DirectionMap::mixed(std::move(is_angle), std::move(levels));
   settings.erase(kDirections);
+  settings.erase(kColumnLevels);
   EnergyRecord inner = record;
   inner.settings = settings.dump();
   auto energy = make_energy(inner, code);

@@ -12,6 +12,7 @@ namespace {
 
 std::string described(const Support& support) {
   if (support.space == Support::Space::counts) return "whole numbers from 0";
+  if (support.is_mixed()) return "numbers, and whole numbers below their levels in the other columns";
   if (support.space == Support::Space::levels) {
     const uint32_t most = *std::max_element(support.levels.begin(), support.levels.end());
     return most == 2 ? "0 or 1 in every column" : "whole numbers below the levels of every column";

@@ -4,6 +4,12 @@
 //   exponential         x >= 0     x                 closed form; a product over coordinates
 //   gamma               x >= 0     log, x            closed form; product
 //   von-mises           [-pi, pi]  cos, sin          closed form; product
+//   bivariate-von-mises angles     cos, sin, cc, cs, sc, ss   quadrature (two angles); the sine and cosine
+//   models
+//                                  are those with a coupling of rank 1 (Mardia 1975)
+//   von-mises-fisher    the sphere u                 log Z = log(4 pi sinh(kappa) / kappa), kappa = |eta|
+//   fisher-bingham      the sphere u, uu             quadrature; Kent's distribution has one axis for u and
+//                                  two opposite eigenvalues across it
 //   poisson             counts     x; h = 1 / x!     closed form; product
 //   bernoulli           binary     x                 closed form; product
 //   ising               binary     x, xx             by enumeration (normalizer/point_enumeration.h)
@@ -78,6 +84,9 @@ class ExponentialFamily final : public Energy {
   std::vector<double> eta_;
   std::vector<float> theta_;
 };
+
+// The space that a family has to be told: "torus", "sphere", or none.
+std::string space_of_family(const std::string& word);
 
 std::vector<std::string> exponential_family_names();  // without arguments: gaussian, ..., ising, family
 // Throws Error for a word that is none of them or names a statistic that is none.

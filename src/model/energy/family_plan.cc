@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/failure.h"
+#include "data/points/direction_map.h"
 #include "model/energy/exponential_family.h"
 
 namespace selfnorm {
@@ -15,11 +16,17 @@ const std::string kGeneric = "family:";
 
 // What follows "family:", or the statistics of a named family; empty: no such family.
 std::string names_of(const std::string& word) {
-  static const std::map<std::string, std::string> named = {
-      {"gaussian", "x,x2,xx"},  {"truncated-gaussian", "x,x2,xx"},
-      {"exponential", "x"},     {"gamma", "log,x"},
-      {"von-mises", "cos,sin"}, {"poisson", "x"},
-      {"bernoulli", "x"},       {"ising", "x,xx"}};
+  static const std::map<std::string, std::string> named = {{"gaussian", "x,x2,xx"},
+                                                           {"truncated-gaussian", "x,x2,xx"},
+                                                           {"exponential", "x"},
+                                                           {"gamma", "log,x"},
+                                                           {"von-mises", "cos,sin"},
+                                                           {"poisson", "x"},
+                                                           {"bernoulli", "x"},
+                                                           {"ising", "x,xx"},
+                                                           {"bivariate-von-mises", "cos,sin,cc,cs,sc,ss"},
+                                                           {"von-mises-fisher", "u"},
+                                                           {"fisher-bingham", "u,uu"}};
   if (word.starts_with(kGeneric)) return word.substr(kGeneric.size());
   const auto found = named.find(word);
   return found == named.end() ? "" : found->second;
@@ -75,6 +82,12 @@ Support support_of(const FamilyPlan& plan) {
     throw Error("energy truncated-gaussian needs a box; give its sides with --lower X,... and --upper X,...");
   if (plan.word == "exponential" || plan.word == "gamma") return box(0, INFINITY);
   if (plan.word == "von-mises") return box(-kHalfTurn, kHalfTurn);
+  if (space_of_family(plan.word) == "torus") return Support::angles(std::vector<bool>(d, true));
+  if (space_of_family(plan.word) == "sphere") {
+    if (d != 2)
+      throw_error("energy '{}' is over the sphere, found {} columns; use --space sphere", plan.word, d);
+    return DirectionMap::sphere().support();
+  }
   if (plan.word == "bernoulli" || plan.word == "ising") return Support::binary(plan.dimension);
   if (plan.word == "poisson") return Support::counts();
   return Support::reals();
@@ -96,11 +109,26 @@ std::vector<double> sides_from(const nlohmann::json& json, double infinite) {
 }  // namespace
 
 std::vector<std::string> exponential_family_names() {
-  return {"gaussian", "truncated-gaussian", "exponential", "gamma", "von-mises",
-          "poisson",  "bernoulli",          "ising",       "family"};
+  return {"gaussian",
+          "truncated-gaussian",
+          "exponential",
+          "gamma",
+          "von-mises",
+          "poisson",
+          "bernoulli",
+          "ising",
+          "bivariate-von-mises",
+          "von-mises-fisher",
+          "fisher-bingham",
+          "family"};
 }
 
-void check_family_word(const std::string& word) { statistics_of(word, 1); }
+std::string space_of_family(const std::string& word) {
+  if (word == "bivariate-von-mises") return "torus";
+  return word == "von-mises-fisher" || word == "fisher-bingham" ? "sphere" : "";
+}
+
+void check_family_word(const std::string& word) { statistics_of(word, 2); }
 
 ExponentialFamily::ExponentialFamily(const FamilyPlan& plan)
     : plan_(plan),

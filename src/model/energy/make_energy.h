@@ -25,7 +25,8 @@ struct EnergyPlan {
   uint32_t dimension = 1;
   MlpOptions mlp;                    // everything of an mlp but the widths, which are in the word
   std::vector<double> lower, upper;  // truncated-gaussian, family: the box
-  Support space = {};  // mlp: what wraps in it is seen as cos and sin, or as a point of the sphere
+  Support space = {};  // mlp: what wraps in it is seen as cos and sin, or as a point of the sphere; levels of
+                       // a mixed table as indicators
   uint64_t seed = 0;   // of the starting point
   EmbeddedCode code = EmbeddedCode::refuse;
 };

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/failure.h"
+#include "data/points/direction_map.h"
 
 namespace selfnorm {
 namespace {
@@ -36,6 +37,22 @@ StatisticJet one_coordinate(Statistic::Kind kind, double x) {
   if (kind == Kind::cos) return {std::cos(x), -std::sin(x), -std::cos(x)};
   if (kind == Kind::sin) return {std::sin(x), std::cos(x), -std::sin(x)};
   return {};
+}
+
+// cc, cs, sc, ss: the functions of the two coordinates.
+Kind first_of(Kind kind) { return kind == Kind::cc || kind == Kind::cs ? Kind::cos : Kind::sin; }
+Kind second_of(Kind kind) { return kind == Kind::cc || kind == Kind::sc ? Kind::cos : Kind::sin; }
+
+// The unit vector of a point and its derivatives along v.
+struct SphereJet {
+  double u[3], first[3], second[3];
+};
+SphereJet sphere_jet(const float* x, const float* v) {
+  static const DirectionMap map = DirectionMap::sphere();
+  SphereJet out;
+  map.apply(x, out.u);
+  map.along(x, v, out.first, out.second);
+  return out;
 }
 
 }  // namespace
@@ -178,33 +195,63 @@ void NaturalDomain::project_precision(std::span<double> eta) const {
 }
 
 double Statistic::value(const float* x) const {
+  if (is_of_sphere()) {
+    double u[3];
+    static const DirectionMap map = DirectionMap::sphere();
+    map.apply(x, u);
+    return kind == Kind::u ? u[i] : u[i] * u[j];
+  }
   const double a = x[i];
   if (kind == Kind::x) return a;
   if (kind == Kind::x2) return a * a;
-  return kind == Kind::xx ? a * static_cast<double>(x[j]) : one_coordinate(kind, a).value;
+  if (kind == Kind::xx) return a * static_cast<double>(x[j]);
+  if (is_of_one()) return one_coordinate(kind, a).value;
+  return one_coordinate(first_of(kind), a).value * one_coordinate(second_of(kind), x[j]).value;
 }
 
 StatisticJet Statistic::along(const float* x, const float* v) const {
-  const double a = x[i], u = v[i];
-  if (kind == Kind::xx) {
-    const double b = x[j], w = v[j];
-    return {a * b, a * w + u * b, 2 * u * w};
+  if (is_of_sphere()) {
+    const SphereJet s = sphere_jet(x, v);
+    if (kind == Kind::u) return {s.u[i], s.first[i], s.second[i]};
+    return {s.u[i] * s.u[j], s.u[i] * s.first[j] + s.first[i] * s.u[j],
+            s.u[i] * s.second[j] + 2 * s.first[i] * s.first[j] + s.second[i] * s.u[j]};
   }
-  const StatisticJet f = one_coordinate(kind, a);
-  return {f.value, f.first * u, f.second * u * u};
+  const double a = x[i], u = v[i];
+  if (is_of_one()) {
+    const StatisticJet f = one_coordinate(kind, a);
+    return {f.value, f.first * u, f.second * u * u};
+  }
+  const double b = x[j], w = v[j];
+  const bool is_plain = kind == Kind::xx;
+  const StatisticJet f = one_coordinate(is_plain ? Kind::x : first_of(kind), a),
+                     g = one_coordinate(is_plain ? Kind::x : second_of(kind), b);
+  return {f.value * g.value, f.value * g.first * w + f.first * u * g.value,
+          f.value * g.second * w * w + 2 * f.first * g.first * u * w + f.second * u * u * g.value};
 }
 
 void Statistic::add_gradient(const float* x, double d, double* dx) const {
+  if (is_of_one()) {
+    dx[i] += d * one_coordinate(kind, x[i]).first;
+    return;
+  }
   if (kind == Kind::xx) {
     dx[i] += d * static_cast<double>(x[j]);
     dx[j] += d * static_cast<double>(x[i]);
-  } else {
-    dx[i] += d * one_coordinate(kind, x[i]).first;
+    return;
   }
+  constexpr float kAlong[2][2] = {{1, 0}, {0, 1}};
+  if (is_of_sphere()) {
+    for (size_t c = 0; c < 2; ++c) dx[c] += d * along(x, kAlong[c]).first;
+    return;
+  }
+  const StatisticJet f = one_coordinate(first_of(kind), x[i]), g = one_coordinate(second_of(kind), x[j]);
+  dx[i] += d * f.first * g.value;
+  dx[j] += d * f.value * g.first;
 }
 
 const std::vector<std::string>& statistic_names() {
-  static const std::vector<std::string> names = {"x", "x2", "x3", "x4", "abs", "log", "cos", "sin", "xx"};
+  static const std::vector<std::string> names = {"x",  "x2", "x3", "x4", "abs", "log", "cos", "sin",
+                                                 "xx", "cc", "cs", "sc", "ss",  "u",   "uu"};
   return names;
 }
 
@@ -212,9 +259,16 @@ std::vector<Statistic> make_statistics(const std::string& name, uint32_t dimensi
   const std::vector<std::string>& names = statistic_names();
   require_one_of("statistic", name, names);
   const auto kind = static_cast<Statistic::Kind>(std::find(names.begin(), names.end(), name) - names.begin());
+  if (kind == Kind::u || kind == Kind::uu) {
+    if (dimension != 2)
+      throw_error("the statistic {} is of points of the sphere, found {} columns; use --space sphere", name,
+                  dimension);
+    if (kind == Kind::u) return {{kind, 0, 0}, {kind, 1, 1}, {kind, 2, 2}};
+    return {{kind, 0, 0}, {kind, 1, 1}, {kind, 0, 1}, {kind, 0, 2}, {kind, 1, 2}};
+  }
   std::vector<Statistic> out;
   for (uint32_t i = 0; i < dimension; ++i) {
-    if (kind != Statistic::Kind::xx)
+    if (kind < Kind::xx)
       out.push_back({kind, i, i});
     else
       for (uint32_t j = i + 1; j < dimension; ++j) out.push_back({kind, i, j});

@@ -23,12 +23,17 @@ struct StatisticJet {
   double value = 0, first = 0, second = 0;
 };
 
-// A sufficient statistic of a point: a function of one coordinate, or the product of two.
+// A sufficient statistic of a point: a function of one coordinate, the product of two, products of cosines
+// and sines of two (cs: cos x_i sin x_j), or, of a point of the sphere (data/points/direction_map.h), an
+// entry of its unit vector or the product of two of them.
 struct Statistic {
-  enum class Kind { x, x2, x3, x4, abs, log, cos, sin, xx };
+  enum class Kind { x, x2, x3, x4, abs, log, cos, sin, xx, cc, cs, sc, ss, u, uu };
 
   Kind kind = Kind::x;
-  uint32_t i = 0, j = 0;  // coordinates; j: of xx only, i < j
+  uint32_t i = 0, j = 0;  // coordinates, of u and uu entries; j: of products only, i < j, of uu i <= j
+
+  bool is_of_sphere() const { return kind == Kind::u || kind == Kind::uu; }
+  bool is_of_one() const { return kind < Kind::xx; }
 
   // log is that of max(x, the smallest normal float): finite on x >= 0.
   double value(const float* x) const;
@@ -38,9 +43,11 @@ struct Statistic {
   void add_gradient(const float* x, double d, double* dx) const;
 };
 
-// x, x2, x3, x4, abs, log, cos, sin, xx
+// x, x2, x3, x4, abs, log, cos, sin, xx, cc, cs, sc, ss, u, uu
 const std::vector<std::string>& statistic_names();
-// One statistic a coordinate (xx: a pair i < j, by i, then j). Throws Error for a name that is none.
+// One statistic a coordinate (products: a pair i < j, by i, then j; u: 3; uu: 00, 11, 01, 02, 12, for the
+// squares sum to 1). Throws Error for a name that is none, and for u and uu of points that are not on the
+// sphere.
 std::vector<Statistic> make_statistics(const std::string& name, uint32_t dimension);
 
 class NaturalDomain {

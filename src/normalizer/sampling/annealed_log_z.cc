@@ -114,8 +114,9 @@ AnnealedLogZ annealed_log_z(const Energy& energy, const Density& start, const An
                             uint64_t seed) {
   options.validate();
   const AnnealingPath path(energy, start);
-  if (path.support().space == Support::Space::counts)
-    throw Error("annealed importance sampling moves real numbers and levels, not counts; use importance");
+  if (!path.support().has_chains())
+    throw Error(
+        "annealed importance sampling moves real numbers or levels, not counts or both; use importance");
   const PossibleDraws draws =
       possible_draws(energy, start, options.pilot_chains + options.chains, RandomStream(seed, 0).next());
   return path.support().is_real() ? run<HmcChains>(path, draws, options, seed)

@@ -77,10 +77,10 @@ Bridge bridge_of(std::span<const double> of_proposal, std::span<const double> of
 
 LogZEstimate bridge_log_z(const Energy& energy, const Density& proposal, const BridgeOptions& options,
                           uint64_t seed) {
-  if (energy.support().space == Support::Space::counts)
+  if (!energy.support().has_chains())
     throw Error(
-        "bridge sampling needs draws of the model by chains, which there are none of over counts; use "
-        "importance");
+        "bridge sampling needs draws of the model by chains, which there are none of over counts and mixed "
+        "tables; use importance");
   const uint32_t d = energy.dimension();
   const AnnealingPath path(energy, proposal);
   std::vector<float> rows(options.draws * d);

@@ -25,22 +25,13 @@ size_t degree(size_t u, size_t width, size_t d) { return d < 2 ? 1 : 1 + u * (d 
 using HeadKind = ConditionalHead::Kind;
 
 Support support_of(const std::vector<ConditionalHead>& heads) {
-  Support support;
-  const auto are = [&](HeadKind kind) {
-    return std::ranges::all_of(heads, [kind](const ConditionalHead& h) { return h.kind == kind; });
-  };
-  if (are(HeadKind::levels)) {
-    support.space = Support::Space::levels;
-    for (const ConditionalHead& h : heads) support.levels.push_back(h.count);
-    return support;
-  }
-  if (std::ranges::any_of(heads, [](const ConditionalHead& h) { return h.kind == HeadKind::levels; }))
-    throw Error("an autoregressive density has columns of levels and of real numbers; expected one of them");
-  if (are(HeadKind::real)) return support;
+  std::vector<uint32_t> levels;
   std::vector<bool> is_angle;
-  is_angle.reserve(heads.size());
-  for (const ConditionalHead& h : heads) is_angle.push_back(h.kind == HeadKind::angle);
-  return Support::angles(std::move(is_angle));
+  for (const ConditionalHead& h : heads) {
+    levels.push_back(h.kind == HeadKind::levels ? h.count : 0);
+    is_angle.push_back(h.kind == HeadKind::angle);
+  }
+  return Support::mixed(std::move(levels), std::move(is_angle));
 }
 
 template <class Size>

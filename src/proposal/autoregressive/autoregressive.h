@@ -22,8 +22,7 @@ class Autoregressive final : public Density {
     std::vector<uint32_t> widths;        // of the hidden layers, at least one
   };
 
-  // Parameters 0. Throws Error unless `order` is a permutation and the heads are of levels, or of reals and
-  // angles.
+  // Parameters 0. Throws Error unless `order` is a permutation.
   explicit Autoregressive(Shape shape);
 
   const Shape& shape() const { return shape_; }

@@ -38,7 +38,10 @@ class MaskedFit {
       : train_(train),
         held_out_(held_out),
         options_(options),
-        dropout_(heads[0].kind == HeadKind::levels ? options.dropout : 0),
+        dropout_(
+            std::ranges::all_of(heads, [](const ConditionalHead& h) { return h.kind == HeadKind::levels; })
+                ? options.dropout
+                : 0),
         q_(std::make_unique<Autoregressive>(masked_shape(heads, options))),
         adam_("adam", q_->parameters(), 0) {
     q_->draw_start(train, RandomStream(options.seed, kStartStream).next());
@@ -124,8 +127,10 @@ std::vector<ConditionalHead> autoregressive_heads(const Points& data, const Supp
     throw Error(
         "an autoregressive density is over real numbers or levels; for counts use products or counts");
   for (uint32_t j = 0; j < data.columns; ++j) {
-    if (!space.is_real()) heads[j] = {HeadKind::levels, space.levels[j]};
-    if (!space.wraps.empty() && space.wraps[j]) heads[j].kind = HeadKind::angle;
+    if (space.is_whole(j))
+      heads[j] = {HeadKind::levels, space.levels[j]};
+    else if (!space.wraps.empty() && space.wraps[j])
+      heads[j].kind = HeadKind::angle;
   }
   return heads;
 }

@@ -12,7 +12,7 @@ struct AutoregressiveOptions {
   uint64_t batch = 128;        // rows a step
   double rate = 2e-3;          // of Adam
   double decay = 0.01;         // decoupled, of weights
-  double dropout = 0.1;        // levels: chance that a column is not seen
+  double dropout = 0.1;        // levels alone: chance that a column is not seen
   uint64_t epochs = 100;       // at most
   uint64_t steps = 20'000;     // at most
   double operations = 1.2e12;  // at most, of products

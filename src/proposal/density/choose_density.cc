@@ -9,6 +9,7 @@
 #include "proposal/density/product_mixture.h"
 #include "proposal/density/stacked.h"
 #include "proposal/density/tree_mixture.h"
+#include "proposal/density/truncated.h"
 #include "proposal/direction/direction_mixture.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
@@ -38,7 +39,7 @@ class Choice {
     else if (space_.space == Support::Space::counts)
       try_counts();
     else if (!space_.wraps.empty())
-      try_directions();
+      try_directions(space_.is_mixed() ? "products" : "directions");
     else
       try_reals();
     return best();
@@ -53,8 +54,9 @@ class Choice {
   };
 
   // Its NLL on the held-out rows.
-  double add(std::string word, std::shared_ptr<const Density> density) {
-    Member member{std::move(word), std::move(density), std::vector<double>(held_out_.rows), 0};
+  double add(std::string word, std::unique_ptr<Density> whole) {
+    const std::shared_ptr<const Density> density = truncated_to(space_, std::move(whole), options_.fit.seed);
+    Member member{std::move(word), density, std::vector<double>(held_out_.rows), 0};
     density_log_prob(*member.density, held_out_, member.log_q);
     for (const double l : member.log_q) member.nll -= l / static_cast<double>(held_out_.rows);
     if (std::isnan(member.nll)) member.nll = kInfinity;
@@ -99,7 +101,7 @@ class Choice {
     double filled = 0;
     for (size_t i = 0; i < data_.size(); ++i) filled += data_.data[i] != 0 ? 1 : 0;
     const auto products = [&](uint32_t k, uint64_t seed) {
-      return std::shared_ptr<const Density>(
+      return std::unique_ptr<Density>(
           fit_product_mixture(data_, space_, {.components = k, .seed = seed}).density);
     };
     const uint32_t best =
@@ -108,7 +110,7 @@ class Choice {
     for (uint64_t again = 1; again <= 2; ++again)
       add(fmt::format("products:{}", best), products(best, RandomStream(options_.fit.seed, again).next()));
     const auto trees = [&](uint32_t k, uint64_t seed) {
-      return std::shared_ptr<const Density>(
+      return std::unique_ptr<Density>(
           fit_tree_mixture(data_, space_, {.components = k, .seed = seed}).density);
     };
     if (features <= kMostTreeFeatures && data_.columns > 1)
@@ -121,7 +123,7 @@ class Choice {
     add("counts");
     if (options_.effort == Effort::learnable) return;
     grow("products", 4, 4, kMostProducts, 20, [&](uint32_t k, uint64_t seed) {
-      return std::shared_ptr<const Density>(
+      return std::unique_ptr<Density>(
           fit_product_mixture(data_, space_, {.components = k, .seed = seed}).density);
     });
   }
@@ -130,28 +132,40 @@ class Choice {
     add(data_.columns <= kMostMixtureColumns ? "mixture:1" : "gaussian");
     if (data_.columns <= kMostMixtureColumns)
       grow("mixture", 2, 2, kMostGaussians, 20, [&](uint32_t k, uint64_t) {
-        return std::shared_ptr<const Density>(fit_density(fmt::format("mixture:{}", k), data_, options_.fit));
+        return std::unique_ptr<Density>(fit_density(fmt::format("mixture:{}", k), data_, options_.fit));
       });
+    const auto is_end = [](double side) { return std::isfinite(side); };
+    if (!space_.lower.empty() && std::ranges::all_of(space_.lower, is_end) &&
+        std::ranges::all_of(space_.upper, is_end))
+      add("uniform");
     if (data_.columns < 3 || options_.effort != Effort::full) return;
     if (data_.columns <= kMostKernelColumns) add("kde");
     if (!options_.is_smooth) try_networks(1);
   }
 
-  void try_directions() {
+  // `name` of the mixtures: of a mixed table they are products of columns of both kinds.
+  void try_directions(const char* name) {
     const DirectionMap map = DirectionMap::of(space_);
-    add("directions:1");
+    add(fmt::format("{}:1", name));
     const auto mixtures = [&](uint32_t k, uint64_t seed) {
-      return std::shared_ptr<const Density>(
+      return std::unique_ptr<Density>(
           fit_direction_mixture(data_, map, {.components = k, .seed = seed}).density);
     };
-    const uint32_t best = grow("directions", 4, 2, kMostDirections, 8, mixtures);
+    const uint32_t best = grow(name, 4, 2, kMostDirections, 8, mixtures);
     if (options_.effort != Effort::full) return;
-    for (uint64_t again = 1; again <= 3; ++again)
-      add(fmt::format("directions:{}", best), mixtures(best, RandomStream(options_.fit.seed, again).next()));
+    const bool is_mixed = space_.is_mixed();
+    for (uint64_t again = 1; again <= (is_mixed ? 1 : 3); ++again)
+      add(fmt::format("{}:{}", name, best), mixtures(best, RandomStream(options_.fit.seed, again).next()));
+    const std::vector<double> factors =
+        is_mixed ? std::vector{1.0, 0.2, 5.0} : std::vector{1.0, 0.2, 0.04, 5.0, 25.0};
     const double concentration = kernel_concentration(data_, map, options_.fit.seed);
-    for (const double factor : {1.0, 0.2, 0.04, 5.0, 25.0})
+    for (const double factor : factors)
       add(fmt::format("kernels:{:.4g}", factor * concentration),
           fit_direction_kernels(data_, map, factor * concentration, options_.fit.seed));
+    for (const uint32_t neighbour : {4u, 12u, 36u})
+      for (const double factor : {1.0, 4.0})
+        add(fmt::format("kernels by neighbour {}, {:g}", neighbour, factor),
+            fit_neighbour_kernels(data_, map, {neighbour, factor}, options_.fit.seed));
     if (!map.is_sphere() && !options_.is_smooth) try_networks(2);
   }
 

@@ -4,9 +4,12 @@
 //           autoregressive networks
 //   counts  a product of negative binomials; mixtures of products
 //   real    Gaussian mixtures, with twice the components as long as that gains; from 3 columns on
-//           kernels (up to 16 columns) and autoregressive networks
+//           kernels (up to 16 columns) and autoregressive networks; in a box all of them cut off at its
+//           walls (truncated.h), and the uniform distribution where every end is finite
 //   angles, sphere  mixtures of directions, with twice the components as long as that gains; kernels of five
 //           concentrations; angles: autoregressive networks
+//   mixed   mixtures of products of the columns, with twice the components as long as that gains; kernels of
+//           three concentrations; autoregressive networks
 #pragma once
 
 #include <functional>

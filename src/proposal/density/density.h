@@ -37,6 +37,9 @@ class Density {
   virtual void directional(const Points& x, const Points& v, std::span<double> first,
                            std::span<double> second) const;
 
+  // Standard error of log q where draws found its normalizer; 0: it is exact.
+  virtual double log_error() const { return 0; }
+
   virtual DensityRecord record() const = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "proposal/density/products.h"
 #include "proposal/density/stacked.h"
 #include "proposal/density/tree_mixture.h"
+#include "proposal/density/truncated.h"
 #include "proposal/direction/direction_mixture.h"
 
 namespace selfnorm {
@@ -63,7 +64,8 @@ Support space_of(const Points& data, const FitOptions& options) {
 DirectionMap map_of(const FitOptions& options) {
   if (options.space.wraps.empty())
     throw Error(
-        "directions and kernels are for angles and the sphere: --space torus or sphere, or --periodic");
+        "directions and kernels are for angles, the sphere and mixed tables: --space torus or sphere, or "
+        "--periodic");
   return DirectionMap::of(options.space);
 }
 
@@ -81,7 +83,7 @@ std::unique_ptr<Density> fitted(const std::string&, const Points& data, const Fi
 const Kind kKinds[] = {
     {"uniform", no_argument,
      [](const std::string&, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
-       if (options.space.wraps.empty()) return fit_uniform_box(data);
+       if (options.space.wraps.empty()) return fit_uniform_box(data, options.space);
        return uniform_directions(DirectionMap::of(options.space));
      }},
     {"gaussian", [](const std::string& a) { shape_of(a); },
@@ -107,8 +109,12 @@ const Kind kKinds[] = {
     {"counts", no_argument, fitted<fit_count_product>},
     {"products", [](const std::string& a) { components_of<16>(a); },
      [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       const uint32_t components = components_of<16>(a);
+       if (options.space.is_mixed())
+         return fit_direction_mixture(data, map_of(options), {.components = components, .seed = options.seed})
+             .density;
        return fit_product_mixture(data, space_of(data, options),
-                                  {.components = components_of<16>(a), .starts = 3, .seed = options.seed})
+                                  {.components = components, .starts = 3, .seed = options.seed})
            .density;
      }},
     {"trees", [](const std::string& a) { components_of<1>(a); },
@@ -168,7 +174,7 @@ void check_density_word(const std::string& word) {
 std::unique_ptr<Density> fit_density(const std::string& word, const Points& data, const FitOptions& options) {
   check_density_word(word);
   const Word w = parsed(word);
-  return w.kind->fit(w.argument, data, options);
+  return truncated_to(options.space, w.kind->fit(w.argument, data, options), options.seed);
 }
 
 std::unique_ptr<Density> make_density(const DensityRecord& record, uint32_t dimension) {
@@ -186,6 +192,7 @@ std::unique_ptr<Density> make_density(const DensityRecord& record, uint32_t dime
       {"trees", restore_tree_mixture},
       {"autoregressive", restore_autoregressive},
       {"stacked", restore_stacked},
+      {"truncated", restore_truncated},
       {"directions", restore_direction_mixture},
   };
   if (dimension == 0) throw Error("a density has no columns; its file is damaged");

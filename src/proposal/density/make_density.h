@@ -8,14 +8,17 @@
 //   bernoulli            product of Bernoullis, smoothed
 //   categorical          product of categoricals, smoothed
 //   counts               product of negative binomials
-//   products[:components] mixture of products of levels or counts by EM (16)
+//   products[:components] mixture of products of levels or counts, or of both levels and real numbers, by EM
+//                        (16)
 //   trees[:components]   mixture of Chow-Liu trees over levels by EM (1)
-//   autoregressive[:width] masked network of two layers (256), over real numbers or levels
+//   autoregressive[:width] masked network of two layers (256), over real numbers, levels or both
 //   directions[:components] mixture of von Mises products or von Mises-Fisher distributions by EM (16):
-//   angles and
-//                        the sphere
+//                        angles and the sphere
 //   kernels[:concentration] von Mises or von Mises-Fisher kernels on (a sample of) the data, likewise
 //   stacked              what choose_density.h finds, restored only
+//   truncated            one of the above over real numbers, cut off at the box of FitOptions::space,
+//   restored
+//                        only
 // A new one is a header, a source and a line in make_density.cc.
 #pragma once
 

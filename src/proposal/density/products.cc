@@ -168,7 +168,7 @@ DensityRecord UniformBox::record() const {
   return {"uniform", {{"lower", support_.lower}, {"upper", support_.upper}}};
 }
 
-std::unique_ptr<UniformBox> fit_uniform_box(const Points& data) {
+std::unique_ptr<UniformBox> fit_uniform_box(const Points& data, const Support& space) {
   require_finite_points(data);
   const ColumnMoments moments = column_moments(data);
   const std::span<const float> first = data.row(0);
@@ -182,6 +182,9 @@ std::unique_ptr<UniformBox> fit_uniform_box(const Points& data) {
     const double margin = moments.is_constant[j] ? moments.scale[j] : 0.1 * (upper[j] - lower[j]);
     lower[j] = rounded_out(lower[j] - margin, -1);
     upper[j] = rounded_out(upper[j] + margin, 1);
+    if (space.lower.empty()) continue;
+    if (std::isfinite(space.lower[j])) lower[j] = space.lower[j];
+    if (std::isfinite(space.upper[j])) upper[j] = space.upper[j];
   }
   return std::make_unique<UniformBox>(std::move(lower), std::move(upper));
 }

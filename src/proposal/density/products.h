@@ -27,8 +27,8 @@ class UniformBox final : public Density {
 };
 
 // The range of every column, wider by a tenth on each side; a constant column by the scale that
-// column_moments gives it.
-std::unique_ptr<UniformBox> fit_uniform_box(const Points& data);
+// column_moments gives it. Where the space has ends, they are the box's.
+std::unique_ptr<UniformBox> fit_uniform_box(const Points& data, const Support& space = {});
 // lower, upper
 std::unique_ptr<Density> restore_uniform_box(const DensityRecord& record, uint32_t dimension);
 

@@ -34,7 +34,8 @@ Stacked::Stacked(std::vector<std::shared_ptr<const Density>> members, std::vecto
   cumulative_.back() = kInfinity;
   for (const auto& member : members_)
     if (member->dimension() != dimension() || member->support().space != support().space ||
-        member->support().levels != support().levels)
+        member->support().levels != support().levels || member->support().lower != support().lower ||
+        member->support().upper != support().upper)
       throw Error("the members of a stacked density are over different points");
 }
 
@@ -105,6 +106,12 @@ void Stacked::directional(const Points& x, const Points& v, std::span<double> fi
       }
   }
   for (size_t i = 0; i < n; ++i) second[i] -= first[i] * first[i];
+}
+
+double Stacked::log_error() const {
+  double most = 0;
+  for (const auto& member : members_) most = std::max(most, member->log_error());
+  return most;
 }
 
 DensityRecord Stacked::record() const {

@@ -25,6 +25,7 @@ class Stacked final : public Density {
   void log_prob_gradient(const Points& x, std::span<double> log_q, std::span<double> gradient) const override;
   void directional(const Points& x, const Points& v, std::span<double> first,
                    std::span<double> second) const override;
+  double log_error() const override;  // the largest of the members'
   // "M.KIND.NAME" for the numbers NAME of member M, and "weight".
   DensityRecord record() const override;
 

@@ -44,4 +44,22 @@ double von_mises_concentration(double r, double most) {
   return std::min(kappa, most);
 }
 
+double fisher_log_normalizer(double kappa) {
+  if (kappa < 1e-4) return std::log(4 * std::numbers::pi) + kappa * kappa / 6;
+  return std::log(2 * std::numbers::pi) + kappa + std::log1p(-std::exp(-2 * kappa)) - std::log(kappa);
+}
+
+double fisher_mean(double kappa) { return kappa < 1e-3 ? kappa / 3 : 1 / std::tanh(kappa) - 1 / kappa; }
+
+// By bisection of a monotone function.
+double fisher_concentration(double r, double most) {
+  if (!(r > 1e-6)) return 3 * std::max(r, 0.0);
+  double low = 0, high = most;
+  for (int i = 0; i < 80; ++i) {
+    const double k = 0.5 * (low + high);
+    (fisher_mean(k) < r ? low : high) = k;
+  }
+  return 0.5 * (low + high);
+}
+
 }  // namespace selfnorm

@@ -78,5 +78,19 @@ TEST(DirectedEnergy, IsStored) {
   }
 }
 
+TEST(DirectedEnergy, SeesLevelsAsIndicators) {
+  const DirectionMap map = DirectionMap::mixed({false, false, true}, {0, 4, 0});
+  EXPECT_EQ(map.features(), 6u);
+  const auto energy = energy_on(map), again = make_energy(energy->record());
+  std::vector<double> seen(6);
+  const std::vector<float> x{0.5f, 2, 1};
+  map.apply(x.data(), seen.data());
+  EXPECT_EQ(std::vector<double>(seen.begin(), seen.begin() + 4), (std::vector<double>{0.5, 0, 1, 0}));
+  EXPECT_NEAR(seen[4], std::cos(1), 1e-7);
+  EXPECT_EQ(score_at(*energy, x), score_at(*again, x));
+  EXPECT_TRUE(again->support().is_mixed());
+  EXPECT_EQ(again->support().levels, (std::vector<uint32_t>{0, 4, 0}));
+}
+
 }  // namespace
 }  // namespace selfnorm

@@ -24,7 +24,7 @@ TEST(Statistic, Values) {
 
 // Along v: the value, and differences of it; the gradient is the derivative along the axes.
 TEST(Statistic, JetsAndGradientsAreThoseOfTheValue) {
-  const float x[] = {0.5f, 1.25f}, v[] = {0.75f, -0.5f}, h = 1.0f / 128;
+  const float x[] = {0.5f, 0.625f}, v[] = {0.75f, -0.5f}, h = 1.0f / 128;
   for (const std::string& name : statistic_names()) {
     for (const Statistic& t : make_statistics(name, 2)) {
       SCOPED_TRACE(name);

@@ -73,10 +73,22 @@ TEST(Autoregressive, RealNumbersAndAnglesIntegrateToOne) {
   }
 }
 
+TEST(Autoregressive, NumbersAndLevelsSumToOne) {
+  const Autoregressive q = random_density({{Kind::real, 3}, {Kind::levels, 3}}, {1, 0}, 0.5);
+  double sum = 0;
+  for (float level = 0; level < 3; ++level)
+    for (int i = 0; i < 6000; ++i)
+      sum += std::exp(log_prob_at(q, {static_cast<float>(-30 + 0.01 * (i + 0.5)), level})) * 0.01;
+  EXPECT_NEAR(sum, 1, 2e-3);
+  EXPECT_TRUE(q.support().is_mixed());
+  EXPECT_EQ(log_prob_at(q, {0, 0.5f}), -INFINITY);
+  expect_round_trip(q);
+}
+
 TEST(Autoregressive, GradientByParameters) {
   const std::vector<std::vector<ConditionalHead>> all{
       {{Kind::levels, 2}, {Kind::levels, 3}, {Kind::levels, 2}},
-      {{Kind::real, 2}, {Kind::real, 1}, {Kind::angle, 2}}};
+      {{Kind::real, 2}, {Kind::levels, 3}, {Kind::angle, 2}}};
   for (const auto& heads : all) {
     Autoregressive q = random_density(heads, {1, 2, 0}, 0.7);
     const std::vector<float> rows{1, 2, 0, 0, 1, 1, 1, 0, 1};

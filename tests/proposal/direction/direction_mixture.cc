@@ -92,6 +92,84 @@ TEST(DirectionMixture, IntegratesToOneOverAngles) {
   expect_round_trip(mixed);
 }
 
+// A number beside a column of three levels and an angle.
+const DirectionMap kMixed = DirectionMap::mixed({false, false, true}, {0, 3, 0});
+
+TEST(DirectionMixture, SumsToOneOverNumbersAndLevels) {
+  const DirectionMixture q(DirectionMap::mixed({false, false}, {0, 3}), {0, 0.7},
+                           {1, 2, 0.5, -1, -0.5, 0.7, -2, 1});
+  double sum = 0;
+  for (float level = 0; level < 3; ++level)
+    for (int i = 0; i < 4000; ++i)
+      sum += std::exp(log_prob_at(q, {static_cast<float>(-10 + 0.005 * (i + 0.5)), level})) * 0.005;
+  EXPECT_NEAR(sum, 1, 1e-5);
+  for (const float level : {-1.0f, 0.5f, 3.0f}) EXPECT_EQ(log_prob_at(q, {0, level}), -INFINITY);
+  EXPECT_TRUE(q.support().is_mixed());
+  expect_round_trip(q);
+}
+
+TEST(DirectionMixture, DrawsOfLevelsHaveTheirShares) {
+  const DirectionMixture q(kMixed, {0}, {1, 4, std::log(2.0), std::log(0.5), 3, 0});
+  std::vector<float> rows(3 * 40000);
+  sample_density(q, 4, rows, {});
+  double mean = 0, share[3] = {};
+  for (size_t i = 0; i < rows.size(); i += 3) {
+    mean += static_cast<double>(rows[i]) / 40000;
+    share[static_cast<size_t>(rows[i + 1])] += 1.0 / 40000;
+    EXPECT_TRUE(contains(q.support(), {rows.data() + i, 3}));
+  }
+  EXPECT_NEAR(mean, 0.25, 0.01);
+  EXPECT_NEAR(share[0], 1 / 3.5, 0.01);
+  EXPECT_NEAR(share[1], 2 / 3.5, 0.01);
+  EXPECT_NEAR(share[2], 0.5 / 3.5, 0.01);
+}
+
+// Two kinds of rows, told apart by no column alone.
+std::vector<float> two_kinds(uint64_t rows, double& entropy) {
+  RandomStream random(9);
+  std::vector<float> out;
+  entropy = 0;
+  for (uint64_t i = 0; i < rows; ++i) {
+    const bool kind = random.uniform() < 0.5;
+    const double x = (kind ? 2 : -2) + random.normal();
+    const size_t level = random.uniform() < 0.8 ? (kind ? 2 : 0) : 1;
+    const double angle = von_mises_draw(random, kind ? kPi : 0, 2);
+    out.insert(out.end(), {static_cast<float>(x), static_cast<float>(level), static_cast<float>(angle)});
+    const auto of_kind = [&](bool k) {
+      const double z = x - (k ? 2 : -2), share = level == 1 ? 0.2 : level == (k ? 2u : 0u) ? 0.8 : 0;
+      return 0.5 * share * std::exp(-0.5 * z * z + 2 * std::cos(angle - (k ? kPi : 0))) /
+             (std::sqrt(2 * kPi) * 2 * kPi * 2.2795853);  // I_0(2)
+    };
+    entropy -= std::log(of_kind(true) + of_kind(false)) / static_cast<double>(rows);
+  }
+  return out;
+}
+
+TEST(DirectionMixture, FindsTheKindsOfAMixedTable) {
+  double entropy = 0;
+  const std::vector<float> rows = two_kinds(4000, entropy);
+  const DirectionFit fit = fit_direction_mixture({rows.data(), 4000, 3}, kMixed,
+                                                 {.components = 2, .iterations = 40, .tolerance = -1});
+  double nll = 0;
+  for (const double l : log_probs(*fit.density, rows)) nll -= l / 4000;
+  EXPECT_NEAR(nll, entropy, 0.01);
+  for (size_t i = 1; i < fit.trace.size(); ++i) EXPECT_GE(fit.trace[i], fit.trace[i - 1] - 1e-3);
+}
+
+TEST(DirectionKernels, AreDensitiesOfAMixedTable) {
+  double entropy = 0;
+  const std::vector<float> rows = two_kinds(200, entropy);
+  const auto q = fit_direction_kernels({rows.data(), 200, 3}, kMixed, 8, 1);
+  double sum = 0;
+  for (float level = 0; level < 3; ++level)
+    for (int i = 0; i < 160; ++i)
+      for (int j = 0; j < 60; ++j)
+        sum += std::exp(log_prob_at(*q, {static_cast<float>(-10 + 0.125 * (i + 0.5)), level,
+                                         static_cast<float>(-kPi + kPi / 30 * (j + 0.5))})) *
+               0.125 * kPi / 30;
+  EXPECT_NEAR(sum, 1, 1e-4);
+}
+
 TEST(DirectionMixture, FindsTwoLumpsAcrossTheCut) {
   RandomStream random(5);
   std::vector<float> rows;
@@ -111,6 +189,23 @@ TEST(DirectionMixture, FindsTwoLumpsAcrossTheCut) {
   // Entropies of von Mises distributions: log(2 pi I_0) - kappa I_1 / I_0.
   EXPECT_NEAR(nll, 0.673 - 0.2746 + 0.2905, 0.08);
   for (size_t i = 1; i < fit.trace.size(); ++i) EXPECT_GE(fit.trace[i], fit.trace[i - 1] - 1e-4);
+}
+
+// A narrow lump in a broad one: kernels of one concentration are wrong for one of them.
+TEST(DirectionKernels, FollowHowCloseTheRowsLie) {
+  const DirectionMixture truth(DirectionMap::sphere(), {0, 0}, {0, 0, 400, 0.5, -1, 0});
+  std::vector<float> rows(2 * 1500), others(rows.size());
+  sample_density(truth, 6, rows, {});
+  sample_density(truth, 7, others, {});
+  const Points data{rows.data(), 1500, 2};
+  const auto followed = fit_neighbour_kernels(data, DirectionMap::sphere(), {12, 4}, 1),
+             even = fit_direction_kernels(data, DirectionMap::sphere(), 0, 1);
+  EXPECT_NEAR(sphere_integral(*followed, 600), 1, 2e-2);
+  double gain = 0;
+  const std::vector<double> ours = log_probs(*followed, others), theirs = log_probs(*even, others);
+  for (size_t i = 0; i < ours.size(); ++i) gain += (ours[i] - theirs[i]) / 1500;
+  EXPECT_GT(gain, 0.05);
+  expect_round_trip(*followed);
 }
 
 TEST(DirectionKernels, AreDensities) {

@@ -35,8 +35,7 @@ FamilyPlan coordinate_plan(const FamilyPlan& plan, size_t j) {
 }
 
 bool is_product(const ExponentialFamily& family) {
-  return std::none_of(family.terms().begin(), family.terms().end(),
-                      [](const Statistic& t) { return t.kind == Statistic::Kind::xx; });
+  return std::ranges::all_of(family.terms(), [](const Statistic& t) { return t.is_of_one(); });
 }
 
 // The units of the data are not known to the family: the multiple of its start with the largest likelihood.

@@ -17,6 +17,8 @@ std::string column_name(const std::vector<std::string>& names, size_t j) {
   return names.empty() ? fmt::format("column {}", j) : fmt::format("column '{}'", names[j]);
 }
 
+bool has_levels(const std::vector<uint32_t>& levels, size_t j) { return !levels.empty() && levels[j] > 0; }
+
 std::string drop_word(const std::vector<std::string>& names, size_t j) {
   return names.empty() ? std::to_string(j) : names[j];
 }
@@ -24,7 +26,15 @@ std::string drop_word(const std::vector<std::string>& names, size_t j) {
 }  // namespace
 
 ColumnReading::ColumnReading(uint32_t columns)
-    : mean(columns), square(columns), lower(columns, INFINITY), upper(columns, -INFINITY) {}
+    : mean(columns),
+      square(columns),
+      lower(columns, INFINITY),
+      upper(columns, -INFINITY),
+      whole(columns, true) {}
+
+bool ColumnReading::is_whole() const {
+  return std::ranges::all_of(whole, [](bool of_column) { return of_column; });
+}
 
 // Welford's update, so that a large mean does not hide a small variance.
 void ColumnReading::add(std::span<const float> row) {
@@ -35,14 +45,16 @@ void ColumnReading::add(std::span<const float> row) {
     square[j] += delta * (x - mean[j]);
     lower[j] = std::min(lower[j], x);
     upper[j] = std::max(upper[j], x);
-    is_whole = is_whole && x >= 0 && x == std::floor(x);
+    whole[j] = whole[j] && x >= 0 && x == std::floor(x);
   }
 }
 
 double ColumnReading::deviation(size_t j) const { return std::sqrt(square[j] / static_cast<double>(rows)); }
 
-void require_spread(const ColumnReading& moments, const std::vector<std::string>& names) {
+void require_spread(const ColumnReading& moments, const std::vector<std::string>& names,
+                    const std::vector<uint32_t>& levels) {
   for (size_t j = 0; j < moments.mean.size(); ++j) {
+    if (has_levels(levels, j)) continue;
     const double deviation = moments.deviation(j);
     if (moments.lower[j] == moments.upper[j])
       throw_error(
@@ -59,10 +71,11 @@ void require_spread(const ColumnReading& moments, const std::vector<std::string>
   }
 }
 
-std::vector<std::string> column_warnings(const ColumnReading& moments,
-                                         const std::vector<std::string>& names) {
+std::vector<std::string> column_warnings(const ColumnReading& moments, const std::vector<std::string>& names,
+                                         const std::vector<uint32_t>& levels) {
   std::vector<std::string> out;
   for (size_t j = 0; j < moments.mean.size() && moments.rows >= kRowsForOutliers; ++j) {
+    if (has_levels(levels, j)) continue;
     const double low = moments.mean[j] - moments.lower[j], high = moments.upper[j] - moments.mean[j];
     const double far = std::max(low, high);
     if (far * far <= kShareOfOne * moments.square[j]) continue;
@@ -71,7 +84,7 @@ std::vector<std::string> column_warnings(const ColumnReading& moments,
         "others lie close together beside it. Look at that row, or leave it out",
         column_name(names, j), high > low ? moments.upper[j] : moments.lower[j], far / moments.deviation(j)));
   }
-  if (moments.is_whole)
+  if (levels.empty() && moments.is_whole())
     out.push_back(
         "all values are whole numbers, which have no density: its likelihood is without bound. Use --space "
         "counts or categorical, or add uniform noise from 0 to 1 first");

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/failure.h"
 #include "engine/checkpoint.h"
 #include "math/activation.h"
 #include "model/energy/make_energy.h"
 #include "objective/registry.h"
 #include "optim/adaptive.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -26,7 +26,8 @@ bool is_one(const std::string& word, const std::vector<std::string>& words) {
 void add_energy(DensityOptions& o, OptionTable& table) {
   table.add("energy", &o.energy,
             "-E(x): mlp:WIDTH,WIDTH,..., a TorchScript module FILE.pt, or an exponential family: gaussian, "
-            "truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising, family:x,x2,...; "
+            "truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising, on the torus "
+            "bivariate-von-mises, on the sphere von-mises-fisher, fisher-bingham, family:x,x2,...; "
             "or rbm[:HIDDEN]; auto: mlp:128,128");
   table.add("activation", &o.mlp.activation, "mlp: the function of its layers").one_of(activation_names());
   table.add("residual", &o.mlp.residual, "mlp: layers between equal widths add their input");
@@ -42,10 +43,9 @@ void add_energy(DensityOptions& o, OptionTable& table) {
            "proposal: the energy tilts the proposal, so that training starts there; auto: proposal for "
            "networks and modules, none for exponential families")
       .one_of({"auto", "proposal", "none"});
-  table.add(
-      "lower", &o.lower,
-      "truncated-gaussian, family: lower ends of the box, one number for each column, X,X,...; -inf: no end");
-  table.add("upper", &o.upper, "truncated-gaussian, family: upper ends of the box; inf: no end");
+  table.add("lower", &o.lower,
+            "Real data in a box: its lower ends, one number for each column, X,X,...; -inf: no end");
+  table.add("upper", &o.upper, "Its upper ends; inf: no end");
 }
 
 void add_objective(DensityOptions& o, OptionTable& table) {
@@ -114,7 +114,8 @@ void add_steps(DensityOptions& o, OptionTable& table) {
   table
       .add("space", &o.space,
            "What the numbers are; auto: what an exponential family is over; else binary when every value is "
-           "0 or 1, real otherwise; torus: all columns are angles, in degrees or radians; sphere: latitude "
+           "0 or 1, real otherwise, and columns of words or of 0 and 1 among real ones are levels; torus: "
+           "all columns are angles, in degrees or radians; sphere: latitude "
            "and "
            "longitude, or unit vectors of three numbers")
       .one_of({"auto", "real", "binary", "categorical", "counts", "torus", "sphere"});
@@ -173,8 +174,12 @@ OptionTable density_option_table(DensityOptions& o) {
        option_text("energy", o.energy));
   only({"periodic"}, is_one(o.space, {"auto", "real"}), option_text("space", "real"),
        option_text("space", o.space));
-  only({"lower", "upper"}, !is_fit && is_one(kind_of(o.energy), {"truncated-gaussian", "family"}),
-       option_text("energy", "truncated-gaussian, family"), energy);
+  only({"lower", "upper"},
+       is_fit || is_network || o.energy.ends_with(".pt") ||
+           is_one(kind_of(o.energy), {"truncated-gaussian", "family"}),
+       option_text("energy", "mlp, FILE.pt, truncated-gaussian, family") + " and " +
+           option_text("objective", "fit"),
+       energy);
   only({"defensive", "defensive-scale"}, is_one(kind_of(o.proposal), {"auto", "mixture"}),
        option_text("proposal", "mixture"), option_text("proposal", o.proposal));
   only({"proposal-scale"}, kind_of(o.proposal) == "gaussian", option_text("proposal", "gaussian"),
@@ -183,9 +188,14 @@ OptionTable density_option_table(DensityOptions& o) {
 }
 
 PointGeometry resolve_geometry(const DensityOptions& options, const PointSource& data) {
-  if (options.space == "torus") return torus_geometry(data);
-  if (options.space == "sphere") return sphere_geometry(data);
-  return periodic_geometry(data, options.periodic);
+  const bool is_torus = options.space == "torus", is_sphere = options.space == "sphere";
+  if (!data.categories().empty() && (is_torus || is_sphere))
+    throw_error("--space {} needs numbers, but a column has words; leave it out (--drop)", options.space);
+  if (is_torus) return torus_geometry(data);
+  if (is_sphere) return sphere_geometry(data);
+  PointGeometry out = periodic_geometry(data, options.periodic);
+  out.categories = data.categories();
+  return out;
 }
 
 void DensityOptions::validate() const {

@@ -59,7 +59,7 @@ struct DensityOptions {
   PointGeometry geometry;             // as resolve_geometry found it; no option
   std::string space = "auto";  // real | binary | categorical | counts | torus | sphere; auto: that of an
                                // exponential family or rbm; for others binary when every value is 0 or 1
-  std::vector<double> lower, upper;  // truncated-gaussian: the box, in the units of the data
+  std::vector<double> lower, upper;  // real data: the box they are in, in their units; empty: none
 
   uint64_t seed = 0;
   int threads = 0;

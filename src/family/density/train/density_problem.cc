@@ -9,6 +9,7 @@
 #include "data/points/direction_map.h"
 #include "family/density/train/column_moments.h"
 #include "model/energy/energy.h"
+#include "model/energy/exponential_family.h"
 #include "model/energy/make_energy.h"
 #include "model/energy/tilted.h"
 #include "objective/registry.h"
@@ -35,9 +36,9 @@ std::string space_of_energy(const std::string& energy) {
 // `asker` is the option that names the word.
 Support space_of(const std::string& word, const std::string& asker, const ColumnReading& moments) {
   const double most = *std::max_element(moments.upper.begin(), moments.upper.end());
-  const bool is_binary = moments.is_whole && most <= 1;
+  const bool is_binary = moments.is_whole() && most <= 1;
   if (word == "real" || (word == "auto" && !is_binary)) return Support::reals();
-  if (!moments.is_whole) throw_error("{} needs whole numbers from 0; the data have others", asker);
+  if (!moments.is_whole()) throw_error("{} needs whole numbers from 0; the data have others", asker);
   Support space;
   if (word == "counts") {
     space.space = Support::Space::counts;
@@ -74,7 +75,8 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
     throw_error("{} rows to train on; a density needs at least 2", train_rows.size());
   look_at(train_rows);
   resolve_words();
-  if (options_.geometry.is_plain() && !wants_standardisation()) standardisation_ = {};
+  if (!options_.geometry.turns() && !space_.is_mixed() && !wants_standardisation()) standardisation_ = {};
+  if (!is_exponential_family(options_.energy) || is_fit()) cut_to_box();
   if (train_rows.size() < kFewRows && is_network(options_.energy) && !is_fit())
     warnings_.push_back(fmt::format(
         "{} training rows are few for a network; compare with --objective fit --proposal gaussian",
@@ -94,8 +96,17 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
     data_.read(part, block);
     for (uint64_t i = 0; i < part.size(); ++i) moments.add({block.data() + i * d, d});
   }
-  if (!options_.geometry.is_plain()) return look_at_directions(moments);
+  if (options_.geometry.sphere != PointGeometry::Sphere::none) {
+    require_network("points of the sphere");
+    space_ = DirectionMap::sphere().support();
+    return;
+  }
+  std::vector<uint32_t> levels = column_levels(moments);
+  if (!options_.geometry.period.empty() || std::ranges::any_of(levels, [](uint32_t n) { return n > 0; }))
+    return look_at_columns(moments, std::move(levels));
   SELFNORM_CHECK(options_.space != "torus" && options_.space != "sphere");
+  if (const std::string needed = space_of_family(options_.energy); !needed.empty() && !is_fit())
+    throw_error("--energy {} needs --space {}", options_.energy, needed);
   const std::string own = is_fit() ? "auto" : space_of_energy(options_.energy);
   const bool is_implied = options_.space == "auto" && own != "auto";
   const std::string asker = is_implied ? "--energy " + options_.energy : "--space " + options_.space;
@@ -115,25 +126,94 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
   }
 }
 
-// Angles become radians whatever is standardised.
-void DensityProblem::look_at_directions(const ColumnReading& moments) {
-  const PointGeometry& geometry = options_.geometry;
-  if (!is_fit() && !is_network(options_.energy) && options_.energy != "auto" &&
-      options_.energy != "von-mises")
-    throw_error("--energy {} is not over angles; expected mlp, a module or von-mises", options_.energy);
-  if (geometry.sphere != PointGeometry::Sphere::none) {
-    space_ = DirectionMap::sphere().support();
+void DensityProblem::require_network(const char* columns) const {
+  const bool is_sphere = options_.geometry.sphere != PointGeometry::Sphere::none;
+  const std::string own = is_sphere ? "sphere" : "torus";
+  const bool is_angles_own = options_.energy == "von-mises" && !options_.geometry.period.empty();
+  if (is_fit() || is_network(options_.energy) || options_.energy == "auto" || is_angles_own ||
+      (options_.geometry.turns() && space_of_family(options_.energy) == own))
     return;
+  throw_error("--energy {} is not over {}; expected mlp, a module{}", options_.energy, columns,
+              is_sphere                   ? ", von-mises-fisher or fisher-bingham"
+              : options_.geometry.turns() ? ", von-mises or bivariate-von-mises"
+                                          : "");
+}
+
+// Of every column: that of its words; 2 where it is 0 or 1 beside columns that are not; 0: it is real.
+std::vector<uint32_t> DensityProblem::column_levels(const ColumnReading& moments) const {
+  const Categories& words = options_.geometry.categories;
+  std::vector<uint32_t> out(data_.columns());
+  for (size_t j = 0; j < words.size(); ++j) out[j] = static_cast<uint32_t>(words[j].size());
+  const bool is_auto = options_.space == "auto", is_levels = options_.space == "categorical";
+  if (!words.empty() && !is_auto && !is_levels)
+    throw_error("--space {}: column {} has words; leave it out (--drop), or give --space auto or categorical",
+                options_.space, std::ranges::find_if(out, [](uint32_t n) { return n > 0; }) - out.begin());
+  if (words.empty() && !(is_auto && may_be_mixed())) return out;
+  bool has_others = !words.empty();
+  for (size_t j = 0; j < out.size(); ++j) has_others = has_others || !moments.is_binary(j);
+  const auto turns = [&](size_t j) {
+    return !options_.geometry.period.empty() && options_.geometry.period[j] > 0;
+  };
+  for (size_t j = 0; j < out.size() && has_others; ++j) {
+    if (out[j] > 0 || turns(j)) continue;
+    if (moments.is_binary(j)) out[j] = 2;
+    if (!is_levels) continue;
+    if (!moments.whole[j] || moments.upper[j] >= kMostOfSpace)
+      throw_error("--space categorical: column {} has values that are no whole numbers below {}", j,
+                  kMostOfSpace);
+    out[j] = static_cast<uint32_t>(moments.upper[j]) + 1;
   }
-  require_spread(moments, data_.names());
-  std::vector<bool> is_angle;
+  return out;
+}
+
+// Whether what is fitted and how takes numbers and levels together.
+bool DensityProblem::may_be_mixed() const {
+  const ObjectiveSeam seam = objective_entry(options_.objective).seam;
+  const std::string proposal = options_.proposal.substr(0, options_.proposal.find(':'));
+  const bool takes = proposal == "auto" || proposal == "products" || proposal == "kernels" ||
+                     proposal == "directions" || proposal == "autoregressive";
+  return takes && options_.learn_proposal == "none" && seam != ObjectiveSeam::matching &&
+         seam != ObjectiveSeam::chains && options_.base != "none" &&
+         (is_fit() || is_network(options_.energy) || options_.energy == "auto");
+}
+
+// Angles become radians whatever is standardised; levels stay.
+void DensityProblem::look_at_columns(const ColumnReading& moments, std::vector<uint32_t> levels) {
+  const std::vector<double>& period = options_.geometry.period;
+  require_network(period.empty() ? "words and levels" : "angles");
+  require_spread(moments, data_.names(), levels);
+  if (std::ranges::any_of(levels, [](uint32_t n) { return n > 0; }))
+    warnings_ = column_warnings(moments, data_.names(), levels);
+  std::vector<bool> is_angle(data_.columns());
   for (uint32_t j = 0; j < data_.columns(); ++j) {
-    is_angle.push_back(geometry.period[j] > 0);
-    const double deviation = options_.standardise && moments.deviation(j) > 0 ? moments.deviation(j) : 1;
-    standardisation_.mean.push_back(is_angle[j] || !options_.standardise ? 0 : moments.mean[j]);
-    standardisation_.scale.push_back(is_angle[j] ? geometry.period[j] / (2 * std::numbers::pi) : deviation);
+    is_angle[j] = !period.empty() && period[j] > 0;
+    const bool moves = options_.standardise && !is_angle[j] && levels[j] == 0;
+    const double deviation = moves && moments.deviation(j) > 0 ? moments.deviation(j) : 1;
+    standardisation_.mean.push_back(moves ? moments.mean[j] : 0);
+    standardisation_.scale.push_back(is_angle[j] ? period[j] / (2 * std::numbers::pi) : deviation);
   }
-  space_ = Support::angles(std::move(is_angle));
+  space_ = Support::mixed(std::move(levels), std::move(is_angle));
+}
+
+// --lower and --upper in the units that points are trained in, rounded as the points are.
+void DensityProblem::cut_to_box() {
+  if (options_.lower.empty()) return;
+  if (!space_.is_real() || !space_.wraps.empty())
+    throw Error(
+        "--lower and --upper are for columns of real numbers, and these data have others; leave them out");
+  if (options_.lower.size() != data_.columns())
+    throw_error("--lower and --upper have {} numbers; the data have {} columns", options_.lower.size(),
+                data_.columns());
+  const auto moved = [&](double end, size_t j) {
+    if (!std::isfinite(end) || standardisation_.mean.empty()) return end;
+    const auto as_float = static_cast<double>(static_cast<float>(end));
+    return static_cast<double>(
+        static_cast<float>((as_float - standardisation_.mean[j]) / standardisation_.scale[j]));
+  };
+  for (size_t j = 0; j < options_.lower.size(); ++j) {
+    space_.lower.push_back(moved(options_.lower[j], j));
+    space_.upper.push_back(moved(options_.upper[j], j));
+  }
 }
 
 void DensityProblem::resolve_words() {
@@ -146,17 +226,19 @@ void DensityProblem::resolve_words() {
   if (is_fit()) options_.base = "proposal";
   const std::string& name = options_.objective;
   const ObjectiveSeam seam = objective_entry(name).seam;
-  if (seam == ObjectiveSeam::chains && space_.space == Support::Space::counts)
-    throw_error("objective {} has no chains over counts; use snl, nce or is", name);
+  if (seam == ObjectiveSeam::chains && !space_.has_chains())
+    throw_error("objective {} has no chains over counts and mixed tables; use snl, nce or is", name);
   if (seam == ObjectiveSeam::matching && !space_.is_real())
     throw_error(
-        "objective {} needs derivatives in x; the data are whole numbers. Use snl, nce or pseudo-likelihood, "
-        "or --space real",
+        "objective {} needs derivatives in x; the data have columns of whole numbers or words. Use snl, nce "
+        "or "
+        "pseudo-likelihood, or --space real",
         name);
   if (seam == ObjectiveSeam::conditionals && !is_binary)
     throw Error("objective pseudo-likelihood needs binary data, values 0 and 1");
-  if (is_network(options_.energy) && options_.base == "none" && !space_.is_real())
-    throw Error("a network over whole numbers needs --base proposal, which says which numbers there are");
+  if (is_network(options_.energy) && options_.base == "none" &&
+      (!space_.is_real() || !options_.lower.empty()))
+    throw Error("a network over whole numbers or in a box needs --base proposal, which says where it ends");
 }
 
 bool DensityProblem::is_fit() const {
@@ -192,9 +274,13 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows, std::span<cons
     proposal_ = fit_density(options_.proposal, fitted, fit);
   if (proposal_->support().space != space_.space && !is_exponential_family(options_.energy))
     throw_error("a proposal '{}' does not fit the data, which are {}; expected {}, or give --space",
-                options_.proposal, space_.is_real() ? "real numbers" : "whole numbers",
-                space_.is_real() ? "uniform, gaussian, student-t, mixture or kde"
-                                 : "bernoulli, categorical, counts, products, trees or autoregressive");
+                options_.proposal,
+                space_.is_real()    ? "real numbers"
+                : space_.is_mixed() ? "real numbers and levels"
+                                    : "whole numbers",
+                space_.is_real()    ? "uniform, gaussian, student-t, mixture or kde"
+                : space_.is_mixed() ? "products, kernels or autoregressive"
+                                    : "bernoulli, categorical, counts, products, trees or autoregressive");
   if (!space_.wraps.empty() && proposal_->support().wraps != space_.wraps)
     throw_error("a proposal '{}' is not over angles; expected directions, kernels, uniform or autoregressive",
                 options_.proposal);

@@ -59,7 +59,11 @@ class DensityProblem {
   static constexpr uint64_t kBlock = 4096;  // rows looked at together
 
   void look_at(std::span<const uint64_t> rows);
-  void look_at_directions(const ColumnReading& moments);
+  std::vector<uint32_t> column_levels(const ColumnReading& moments) const;
+  void look_at_columns(const ColumnReading& moments, std::vector<uint32_t> levels);
+  void require_network(const char* columns) const;
+  bool may_be_mixed() const;
+  void cut_to_box();
   void resolve_words();
   void fit_proposal(std::span<const uint64_t> rows, std::span<const uint64_t> valid_rows);
   void choose_proposal(const Points& fitted, std::span<const uint64_t> valid_rows, const FitOptions& fit);

@@ -24,6 +24,10 @@ std::optional<selfnorm_energy_plan> energy_plan(const Energy& energy, std::strin
     why = "found spectral-norm";
     return std::nullopt;
   }
+  if (settings.contains("directions")) {
+    why = "found angles, the sphere or a mixed table";
+    return std::nullopt;
+  }
   selfnorm_energy_plan plan = {};
   plan.size = sizeof(plan);
   plan.inputs = static_cast<int32_t>(energy.dimension());

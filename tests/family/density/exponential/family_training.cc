@@ -11,6 +11,8 @@
 #include "model/energy/exponential_family.h"
 #include "normalizer/point_enumeration.h"
 #include "normalizer/quadrature/quadrature.h"
+#include "proposal/direction/direction_mixture.h"
+#include "proposal/direction/von_mises.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 
@@ -156,6 +158,40 @@ TEST(FamilyTraining, ParametersInClosedForm) {
   double log_factorials = 0;
   for (const float k : counts) log_factorials += std::lgamma(static_cast<double>(k) + 1) / 8;
   EXPECT_NEAR(*poisson.last.nll_estimate, 2.5 - 2.5 * std::log(2.5) + log_factorials, 1e-6);
+}
+
+// Draws of a von Mises-Fisher distribution of concentration 7, as longitude and z; of two angles that turn
+// together.
+TEST(FamilyTraining, FamiliesOfTheSphereAndTheTorus) {
+  std::vector<float> sphere(2 * 4000), torus;
+  sample_density(DirectionMixture(DirectionMap::sphere(), {0}, {3, -2, 6}), 4, sphere, {});
+  DensityOptions options = family_options("von-mises-fisher");
+  options.geometry.sphere = PointGeometry::Sphere::radians;
+  EpochListener listener;
+  const DensityResult fisher = trained(options, 2, sphere, listener);
+  expect_maximum(fisher, sphere);
+  const double truth[] = {3, -2, 6};
+  for (size_t k = 0; k < 3; ++k) EXPECT_NEAR(family_of(fisher).eta()[k], truth[k], 0.4);
+  // More statistics, no less likely; the truth has none of them.
+  options.energy = "fisher-bingham";
+  const DensityResult bingham = trained(options, 2, sphere, listener);
+  EXPECT_LT(bingham.last.loss, fisher.last.loss + 1e-6);
+  EXPECT_GT(bingham.last.loss, fisher.last.loss - 0.005);
+  EXPECT_NEAR(bingham.model.log_normalizer, quadrature_log_z(*bingham.model.energy).value, 2e-3);
+
+  RandomStream random(8);
+  for (int i = 0; i < 4000; ++i) {
+    const double x = von_mises_draw(random, 0, 0.5);
+    torus.push_back(static_cast<float>(x));
+    torus.push_back(static_cast<float>(von_mises_draw(random, x, 4)));
+  }
+  options = family_options("bivariate-von-mises");
+  options.geometry.period = {2 * M_PI, 2 * M_PI};
+  const DensityResult coupled = trained(options, 2, torus, listener);
+  const std::vector<double> eta = family_of(coupled).eta();  // 4 cos(x - y) is 4 cc + 4 ss
+  EXPECT_NEAR(eta[4], 4, 0.6);
+  EXPECT_NEAR(eta[7], 4, 0.6);
+  EXPECT_NEAR(coupled.model.log_normalizer, quadrature_log_z(*coupled.model.energy).value, 1e-4);
 }
 
 TEST(FamilyTraining, IsingByAllPoints) {

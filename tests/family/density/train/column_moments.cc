@@ -36,9 +36,9 @@ TEST(ColumnReading, AreThoseOfTheColumn) {
   EXPECT_DOUBLE_EQ(m.square[0], 14);
   EXPECT_EQ(m.lower[0], 1);
   EXPECT_EQ(m.upper[0], 6);
-  EXPECT_TRUE(m.is_whole);
-  EXPECT_FALSE(moments_of({1, -1}).is_whole);
-  EXPECT_FALSE(moments_of({1, 0.5f}).is_whole);
+  EXPECT_TRUE(m.is_whole());
+  EXPECT_FALSE(moments_of({1, -1}).is_whole());
+  EXPECT_FALSE(moments_of({1, 0.5f}).is_whole());
 }
 
 TEST(ColumnReading, ConstantAndUnresolvedColumnsAreRefused) {

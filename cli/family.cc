@@ -121,9 +121,6 @@ const CommandFamily& family_of(const std::vector<std::string>& models) {
   const auto first = std::min_element(places.begin(), places.end());
   const CommandFamily& family = families()[*first];
   if (std::all_of(places.begin(), places.end(), [&](size_t p) { return p == *first; })) return family;
-  for (const std::string& model : models)
-    if (const std::string path = finished_model_path(model); !std::filesystem::exists(path))
-      throw_error("{}: no such file; expected a model or the directory of a run", path);
   throw_error("{} is {} and others {}; evaluate them apart",
               models[static_cast<size_t>(first - places.begin())], short_noun(family), family.others);
 }

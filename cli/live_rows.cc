@@ -36,7 +36,7 @@ class LiveBlocks {
       }
       give(is_end, visit);
     }
-    if (records_ == 0) throw DataError(input_->name(), 0, "found no rows of data");
+    if (records_ == 0) throw DataError(input_->name(), 0, kNoRows);
   }
 
  private:

@@ -1,14 +1,22 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "base/failure.h"
+#include "base/near_name.h"
 #include "classifier/audit_report.h"
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "data/array/array_file.h"
 #include "data/example_source.h"
+#include "data/input/sniff.h"
 #include "family.h"
 #include "math/parallel.h"
+#include "model/head/head_directory.h"
 #include "model/stored_record.h"
+#include "run/run_record.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -38,9 +46,41 @@ bool has_content(const std::string& path) {
   return std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) > 0;
 }
 
+// The runs in a folder, as a few words: "did you mean out/a or out/b?"
+std::string runs_in(const std::string& folder) {
+  constexpr size_t kMost = 3;
+  std::vector<std::string> runs;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (std::filesystem::exists(entry.path() / kModelName, error)) runs.push_back(entry.path().string());
+  std::ranges::sort(runs);
+  if (runs.empty()) return "expected the directory of a finished run of 'selfnorm train', or a model file";
+  return fmt::format("did you mean {}{}?",
+                     fmt::join(std::span(runs).first(std::min(kMost, runs.size())), " or "),
+                     runs.size() > kMost ? ", or another in it" : "");
+}
+
+void check_model_is_there(const std::string& model) {
+  std::error_code error;
+  const auto status = std::filesystem::status(model, error);
+  if (!std::filesystem::exists(status)) throw_error("there is no model {}: {}", model, missing_text(model));
+  if (std::filesystem::is_directory(status) && !std::filesystem::exists(finished_model_path(model)))
+    throw_error("the folder {} has no {}; {}", model, kModelName, runs_in(model));
+  if (std::filesystem::is_regular_file(status) && std::filesystem::file_size(model, error) == 0)
+    throw_error("{}: the file is empty, so it is no model; train it again, or give another file", model);
+}
+
 bool is_ours(const std::string& name) {
   const std::string path = model_path(name);
   return has_content(path) && !identity_of(path).family.empty();
+}
+
+void check_training_data(const Arguments& arguments) {
+  const RunArguments& run = arguments.run();
+  for (const std::string& data : {run.train, run.valid})
+    if (!data.empty() && data != "-" && data.find('\n') == std::string::npos && is_ours(data))
+      throw_error("{} is a model, not data to train on; 'selfnorm predict {} DATA' answers from it", data,
+                  data);
 }
 
 // What can be wrong without looking at a file.
@@ -74,25 +114,30 @@ int model_command(const Arguments& arguments) {
 }
 
 void check_model_and_data(const Arguments& arguments) {
+  if (arguments.command.starts_with("train ")) return check_training_data(arguments);
   const auto [models, data] = named_by(arguments);
-  const std::string usage =
-      arguments.command + (arguments.command == "normalize" ? " MODEL --states DATA" : " MODEL DATA");
   const bool data_is_model = !data.empty() && data != "-" && is_ours(data);
+  const char* between = arguments.command == "normalize" ? " --states " : " ";
   for (const std::string& model : models) {
+    if (arguments.command != "normalize" || !is_head_directory(model)) check_model_is_there(model);
     if (is_pickle_file(model)) refuse_pickle(model);
     const bool is_array = is_array_file(model);
-    if (has_content(model) && (!is_array || (data_is_model && !is_ours(model)))) {
-      constexpr const char* kModel =
-          "a file or run directory of 'selfnorm train', or a softmax head in safetensors or npz";
-      if (data.empty() && arguments.command != "tag")
-        throw_error("{} is no model; expected {}", model, kModel);
-      throw_error(
-          "{}: the first file is data, not a model: MODEL comes first, as in 'selfnorm {}', and is {}", model,
-          usage, kModel);
-    }
+    if (!has_content(model) || (is_array && !(data_is_model && !is_ours(model)))) continue;
+    if (data_is_model)
+      throw_error("{} is data and {} is a model, and the model comes first: selfnorm {} {}{}{}", model, data,
+                  arguments.command, data, between, model);
+    throw_error(
+        "{} is data, not a model; expected MODEL{}, where MODEL is a file or run directory of 'selfnorm "
+        "train', or a "
+        "softmax head in safetensors or npz",
+        model, data.empty() && arguments.command != "tag" ? "" : between + std::string("DATA"));
   }
   if (data_is_model)
-    throw_error("{} is a model, not data: DATA comes after MODEL, as in 'selfnorm {}'", data, usage);
+    throw_error("{} is a model, not data; give the data after the model: selfnorm {} {}{}DATA", data,
+                arguments.command, models.empty() ? "MODEL" : models[0], between);
+  std::error_code error;
+  if (!data.empty() && std::filesystem::is_regular_file(data, error) && !has_content(data))
+    throw_error("{}: {}", data, kEmptyFile);
 }
 
 }  // namespace selfnorm::cli

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "data/input/records.h"
 #include "live_rows.h"
+#include "output.h"
 #include "run/reading_note.h"
 #include "table_columns.h"
 
@@ -102,6 +103,12 @@ void answer_rows(const RuntimeModel& model, const RowBlock& block, size_t top, L
   }
 }
 
+uint64_t empty_rows(const Features& x) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < x.sparse.rows(); ++i) count += x.sparse.begin[i] == x.sparse.begin[i + 1] ? 1 : 0;
+  return count;
+}
+
 // The alternatives of a group by their probability; a label is the place of one in its group.
 void answer_groups(const RuntimeModel& model, const Dataset& data, size_t top, LabelSheet& sheet) {
   for (uint64_t group = 0; group < data.examples(); ++group) {
@@ -125,6 +132,7 @@ int predict_labels(const Arguments& arguments) {
   ReadOptions options = reading_for(header, arguments.reader.options);
   options.require_labels = false;
   LabelSheet sheet(arguments, header, top);
+  uint64_t texts = 0, unknown = 0;
   for_each_block(given.data, options, [&](const RowBlock& block) {
     check_sparse(header, given.data, block.read.data);
     note_bad_rows(given.data, block.read.report);
@@ -132,9 +140,15 @@ int predict_labels(const Arguments& arguments) {
       answer_groups(model, block.read.data, top, sheet);
     else
       answer_rows(model, block, top, sheet);
+    texts += block.read.data.examples();
+    if (header.schema.text) unknown += empty_rows(block.read.data.features);
     sheet.flush();
   });
   sheet.finish();
+  if (unknown > 0)
+    warning(fmt::format(
+        "{}: {} of {} texts have no word that the model knows; their answers are those for an empty text",
+        given.data == "-" ? "standard input" : given.data, grouped(unknown), grouped(texts)));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "classifier/model_header.h"
 #include "classifier/train_ladder.h"
 #include "commands.h"
+#include "data/example_source.h"
 #include "data/plausible.h"
 #include "data/string_index.h"
 #include "data/text/text_encoder.h"
@@ -128,6 +129,7 @@ void check_classes(const Dataset& data, const TrainArguments& given, Format form
     throw_error("the training data has one class only ('{}'); expected at least two", data.labels[0]);
   }
   refuse_doubtful(given, classes_doubt(data, format == Format::csv || format == Format::tsv));
+  if (format == Format::text) refuse_doubtful(given, texts_doubt(given.train));
 }
 
 // Of a linear model, or a network.
@@ -204,10 +206,11 @@ TrainingData read_data(const Arguments& arguments, ReadResult read) {
   } else if (const double part = hold_out_fraction(
                  given, data.train.examples(), objective_entry(given.options.objective.name).is_constraint);
              part > 0 && data.train.examples() > 1) {
-    const HeldOut split = hold_out(data.train.examples(), part, given.options.seed);
-    for (const uint64_t example : split.valid) data.held_out.push_back(data.train.numbers[example]);
-    data.valid = subset(data.train, split.valid);
-    data.train = subset(data.train, split.train);
+    const auto [kept, held_out] =
+        random_split(data.train.examples(), part, given.options.seed, kHoldOutStream);
+    for (const uint64_t example : held_out) data.held_out.push_back(data.train.numbers[example]);
+    data.valid = subset(data.train, held_out);
+    data.train = subset(data.train, kept);
     const bool has_words = data.text && !data.text->vocabulary().empty();
     if (has_words && given.options.encoder.is_network()) keep_taught_words(data);
   }

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
+#include "data/example_source.h"
 #include "data/plausible.h"
 #include "data/string_index.h"
 #include "engine/checkpoint.h"
@@ -50,15 +51,6 @@ void check_crf_options(const Arguments& arguments) {
   if (given.min_count == 0) throw Error("--min-count is 0; expected 1 or more");
   CrfOptions options = given.options, initial;
   train_option_table("crf", options).refuse_idle(train_option_table("crf", initial));
-}
-
-void check_optimiser(const Arguments& arguments, const std::string& optimiser) {
-  const std::string& given = arguments.crf.options.optimiser;
-  const std::string found = fmt::format("{}{}", optimiser, given == "auto" ? ", which auto takes here" : "");
-  arguments.require({"--steps", "--tolerance", "--history"}, optimiser == "lbfgs", "--optimiser lbfgs",
-                    found);
-  arguments.require({"--epochs", "--batch", "--learning-rate"}, optimiser == "adagrad", "--optimiser adagrad",
-                    found);
 }
 
 std::string template_text(const std::string& path) {
@@ -145,10 +137,10 @@ TrainingSentences read_data(const CrfArguments& given) {
   } else if (const double part = hold_out_fraction(
                  given.run, sentences, objective_entry(given.options.objective.name).is_constraint);
              part > 0 && sentences > 1) {
-    HeldOut split = hold_out(sentences, part, given.options.seed);
-    out.valid = subset(out.train, split.valid);
-    out.train = subset(out.train, split.train);
-    out.held_out = std::move(split.valid);
+    auto [kept, held_out] = random_split(sentences, part, given.options.seed, kHoldOutStream);
+    out.valid = subset(out.train, held_out);
+    out.train = subset(out.train, kept);
+    out.held_out = std::move(held_out);
     out.notes.push_back(fmt::format("held out: {} sentences", grouped(out.held_out.size())));
   }
   return out;
@@ -171,7 +163,8 @@ class CrfTraining final : public Training {
 
   ReadData read(const std::string&) override {
     data_ = read_data(given_);
-    check_optimiser(arguments_, choose_optimiser(options_, shape_of(data_.encoder).size()));
+    refuse_other_steps("crf", options_, CrfOptions(),
+                       choose_optimiser(options_, shape_of(data_.encoder).size()));
     ReadData out{.notes = std::move(data_.notes),
                  .warnings = {},
                  .records = {{"data", data_.record}, {"valid", data_.valid_record}},

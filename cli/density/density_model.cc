@@ -120,10 +120,9 @@ void check_applicability(const Arguments& arguments) {
 
 void check_step_applicability(const Arguments& arguments, uint32_t columns) {
   const DensityOptions& o = arguments.density.options;
+  refuse_steps_of_fit(o, columns);
   arguments.require(
-      {"--steps", "--batch", "--learning-rate", "--schedule", "--clip", "--patience", "--samples",
-       "--normalizer-rate", "--normalizer-steps", "--drift", "--no-calibrate", "--checkpoint-seconds"},
-      !fits_family(o, columns), "--optimiser adam",
+      {"--checkpoint-seconds"}, !fits_family(o, columns), "--optimiser adam",
       fmt::format("--optimiser {}, by which --energy {} is fitted at once", o.optimiser, o.energy));
 }
 

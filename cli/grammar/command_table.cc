@@ -1,28 +1,13 @@
 #include "grammar/command_table.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/failure.h"
+#include "base/near_name.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
 namespace {
-
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 std::string suggestion(const std::string& word, const std::vector<std::string>& candidates) {
   const std::string best = nearest(word, candidates);
@@ -112,22 +97,6 @@ void check_option_names(const CommandRow& command, const std::vector<std::string
     }
     if (option->kind != ValueKind::kFlag && name == argument) ++i;
   }
-}
-
-std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
-  std::string best;
-  size_t best_distance = word.size() / 3 + 2;
-  for (const std::string& candidate : candidates) {
-    // The distance is at least the difference in length.
-    if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= best_distance)
-      continue;
-    const size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 }  // namespace selfnorm::cli

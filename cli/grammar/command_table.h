@@ -21,9 +21,11 @@ struct OptionRow {
   bool is_positional = false;
   bool is_required = false;  // positionals only
   bool is_repeated = false;  // positionals only
+  bool is_chosen = false;    // the data choose it where it is not given, and not `initial`
   bool is_list = false;      // may be given several times: "--target a --target b" is "--target a,b"
 
   std::string placeholder() const;  // "X", "N", "FILE", ...; empty for a flag
+  std::string shown_default() const { return is_chosen ? "by the data" : initial; }
 };
 
 struct CommandRow {
@@ -48,10 +50,6 @@ std::string command_path(const CommandTable& table, const std::vector<std::strin
 
 // Throws Error for an argument "--name" the command does not have, naming the nearest one.
 void check_option_names(const CommandRow& command, const std::vector<std::string>& arguments);
-
-// The candidate at the smallest edit distance from `word`; empty when none is closer than a third of its
-// letters.
-std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
 // What is made of the table: a completion script for bash, zsh or fish; the manual page selfnorm(1); the
 // reference page docs/reference.md, with the registry of objectives.

@@ -8,6 +8,7 @@
 
 #include "base/failure.h"
 #include "base/former_names.h"
+#include "base/near_name.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {

@@ -53,6 +53,15 @@ class Declaration {
            added, value);
     return *this;
   }
+  // The options of these names are chosen by the data where they are not given, and people are told so.
+  Declaration& chosen(const std::vector<std::string>& names) {
+    for (OptionRow& row : row_.options) {
+      if (std::ranges::find(names, row.name) == names.end()) continue;
+      row.is_chosen = true;
+      app_.get_option(row.name)->default_str(row.shown_default());
+    }
+    return *this;
+  }
   // A positional for people only: another one takes its word.
   Declaration& shown_positional(const std::string& name, const std::string& words) {
     row_.options.push_back(

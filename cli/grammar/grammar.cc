@@ -76,7 +76,11 @@ void Grammar::declare_training_commands() {
   training.find("objective")->text +=
       ". Without this or another option of an objective or encoder: exact, or nce where sums over 1,000 "
       "classes or more would take too long";
+  training.find("encoder")->text +=
+      ", or bag where the objective is not given either and texts or sparse rows have 1,000 classes or more";
+  training.find("l2")->text += "; of a linear model by maximum likelihood it is chosen on the held-out rows";
   classifier.options(training)
+      .chosen({"--objective", "--encoder", "--l2", "--l2-from"})
       .checked(train_ladder_option_table, arguments_.ladder)
       .options(files)
       .options(column_kind_option_table(arguments_.reader.options))

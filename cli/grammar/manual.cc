@@ -23,7 +23,7 @@ std::string entry(const OptionRow& option) {
   if (!option.is_positional && option.kind != ValueKind::kFlag)
     head += fmt::format(" \\fI{}\\fR", roff(option.placeholder()));
   std::string text = roff(option.text);
-  if (!option.initial.empty()) text += fmt::format(" (default: {})", roff(option.initial));
+  if (!option.initial.empty()) text += fmt::format(" (default: {})", roff(option.shown_default()));
   return fmt::format(".TP\n{}\n{}\n", head, text);
 }
 
@@ -45,9 +45,9 @@ std::string cell(const std::string& text) {
 std::string reference_row(const OptionRow& option) {
   const bool has_value = !option.is_positional && option.kind != ValueKind::kFlag;
   const std::string letter = option.short_name.empty() ? "" : fmt::format("`{}`, ", option.short_name);
-  return fmt::format("| {}`{}`{} | {} | {} |\n", letter, option.name,
-                     has_value ? " " + cell(option.placeholder()) : "",
-                     option.initial.empty() ? "" : fmt::format("`{}`", option.initial), cell(option.text));
+  return fmt::format(
+      "| {}`{}`{} | {} | {} |\n", letter, option.name, has_value ? " " + cell(option.placeholder()) : "",
+      option.initial.empty() ? "" : fmt::format("`{}`", option.shown_default()), cell(option.text));
 }
 
 std::string objective_table() {

@@ -62,9 +62,9 @@ What is to be predicted?
   a number                       train regressor     the next word                 train lm
   nothing: how usual is a row?   train density
 
---objective of classifiers, chosen by the number of classes (1,000 and more: nce) when it is not given:
+--objective of classifiers; without it, exact, or nce where summing over 1,000 classes or more would take long:
+  exact      maximum likelihood: log Z is free, so probabilities are summed over all classes.
   penalty    maximum likelihood with log Z near 0: raw scores are log-probabilities, one dot product each.
-  exact      maximum likelihood alone: log Z is free, so probabilities are summed over all classes.
   nce, snl   do not sum over the classes while training: from thousands of classes on, with --encoder bag.
 )text"},
     {"scores",

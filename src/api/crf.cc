@@ -11,9 +11,11 @@
 #include "data/example_source.h"
 #include "data/sentences/sentence_encoding.h"
 #include "data/string_index.h"
+#include "family/classifier/loop.h"
 #include "family/classifier/trainer.h"
 #include "family/crf/crf_batch.h"
 #include "family/crf/crf_evaluation.h"
+#include "family/crf/crf_trainer.h"
 #include "math/parallel.h"
 #include "normalizer/crf/crf_scorer.h"
 #include "normalizer/crf/decode.h"
@@ -122,14 +124,15 @@ CrfModel trained_crf(SequenceRead read, const CrfOptions& options, const Run& ru
   refuse_weights(run);
   if (read.encoder.labels.size() < 2)
     throw_error("found {} labels; expected at least two", read.encoder.labels.size());
+  refuse_other_steps("crf", options, CrfOptions(), choose_optimiser(options, shape_of(read.encoder).size()));
   const uint64_t sentences = read.data.sentences();
   const double part =
       hold_out_share(run, default_hold_out(sentences, objective_entry(options.objective.name).is_constraint));
   Sequences valid;
   if (part > 0) {
-    const HeldOut split = hold_out(sentences, part, options.seed);
-    valid = subset(read.data, split.valid);
-    read.data = subset(read.data, split.train);
+    const auto [kept, held_out] = random_split(sentences, part, options.seed, kHoldOutStream);
+    valid = subset(read.data, held_out);
+    read.data = subset(read.data, kept);
   }
   CrfTrainResult result = train_crf({read.data, part > 0 ? &valid : nullptr, read.encoder}, options,
                                     run.checkpoint, observer_of(run));

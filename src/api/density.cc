@@ -39,6 +39,7 @@ EnergyDensity EnergyDensity::train(const Rows& x, const Options& given, const Ru
   std::unique_ptr<PointSource> points = points_of(x);
   options.geometry = resolve_geometry(options, *points);
   points = directed_points(std::move(points), options.geometry);
+  refuse_steps_of_fit(options, points->columns());
   std::vector<uint64_t> train(x.rows()), valid;
   std::iota(train.begin(), train.end(), uint64_t{0});
   if (const double part = hold_out_share(run, default_hold_out(x.rows())); part > 0)

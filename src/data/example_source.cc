@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/failure.h"
 #include "math/random.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -64,7 +64,9 @@ Dataset ExampleSubset::gather(std::span<const uint64_t> examples) const {
 
 std::pair<std::vector<uint64_t>, std::vector<uint64_t>> random_split(uint64_t examples, double fraction,
                                                                      uint64_t seed, uint64_t stream) {
-  SELFNORM_CHECK(examples >= 2 && fraction > 0 && fraction < 1);
+  if (examples < 2)
+    throw_error("cannot hold out validation data from {} example(s); give two at least", examples);
+  require_range(fraction > 0 && fraction < 1, "hold-out", fraction, "0 < x < 1");
   std::vector<uint64_t> order = random_permutation(examples, RandomStream(seed, stream));
   const uint64_t wanted = static_cast<uint64_t>(std::llround(fraction * static_cast<double>(examples)));
   const auto count = static_cast<std::ptrdiff_t>(std::clamp<uint64_t>(wanted, 1, examples / 2));

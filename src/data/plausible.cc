@@ -16,6 +16,7 @@ namespace {
 constexpr uint64_t kFewRows = 20;  // of which all labels may well be different
 constexpr uint64_t kMostQuantities = 100;
 constexpr uint64_t kMostLabelsOfOne = 50, kTokensOfLabel = 20;
+constexpr uint64_t kMostTokensBetween = 50;  // blank lines
 
 struct Numbers {
   bool are_all = true, have_fractions = false;
@@ -30,6 +31,47 @@ Numbers numbers_of(const std::vector<std::string>& labels) {
     out.have_fractions = out.have_fractions || value != std::floor(value);
     out.low = std::min(out.low, value);
     out.high = std::max(out.high, value);
+  }
+  return out;
+}
+
+// What the first lines of a regular file look like; of others nothing is looked at.
+struct FirstLines {
+  uint64_t all = 0, blank = 0;
+  uint64_t pairs = 0;     // begin with a word and index:value
+  uint64_t rows = 0;      // have as many separators as the first, two or more
+  uint64_t labelled = 0;  // have one tab
+  uint64_t words = 0;     // have one tab, and no blank
+  bool most(uint64_t of) const { return all > 2 && 10 * of > 9 * all; }
+};
+
+FirstLines first_lines_of(const std::string& path) {
+  constexpr uint64_t kMost = 100;
+  FirstLines out;
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return out;
+  const auto input = Input::open(path);
+  std::string_view head = input->peek(size_t{1} << 16);
+  std::ptrdiff_t fields = 0;
+  for (uint64_t count = 0; !head.empty() && out.all < kMost;) {
+    const std::string_view line = take_record(head, {}, count);
+    if (line.empty()) {
+      ++out.blank;
+      continue;
+    }
+    ++out.all;
+    const size_t colon = line.find(':'), blank = line.find(' ');
+    const bool is_pair =
+        blank != std::string_view::npos && colon != std::string_view::npos && colon > blank + 1 &&
+        line.substr(blank + 1, colon - blank - 1).find_first_not_of("0123456789") == std::string_view::npos;
+    out.pairs += is_pair ? 1 : 0;
+    const auto separators =
+        std::ranges::count_if(line, [](char c) { return c == ',' || c == ';' || c == '\t'; });
+    if (out.all == 1) fields = separators;
+    out.rows += separators >= 2 && separators == fields && line.find(", ") == std::string_view::npos ? 1 : 0;
+    const bool is_labelled = std::ranges::count(line, '\t') == 1;
+    out.labelled += is_labelled ? 1 : 0;
+    out.words += is_labelled && blank == std::string_view::npos ? 1 : 0;
   }
   return out;
 }
@@ -58,35 +100,23 @@ std::string classes_doubt(const Dataset& data, bool is_table) {
 }
 
 std::string corpus_doubt(const std::string& path) {
-  std::error_code none;
-  if (!std::filesystem::is_regular_file(path, none)) return "";
-  const auto input = Input::open(path);
-  std::string_view head = input->peek(size_t{1} << 16);
-  const auto advice = [&path](const char* found, const char* command) {
-    return fmt::format(
-        "{} looks like {}, not like a text with a sentence a line; 'selfnorm {}' reads such data", path,
-        found, command);
+  const FirstLines lines = first_lines_of(path);
+  const auto advice = [](const char* found, const char* command) {
+    return fmt::format("looks like {}, not like a text with a sentence a line; 'selfnorm {}' reads such data",
+                       found, command);
   };
-  uint64_t lines = 0, pairs = 0, rows = 0;
-  std::ptrdiff_t fields = 0;
-  for (uint64_t count = 0; !head.empty() && lines < 100;) {
-    const std::string_view line = take_record(head, {}, count);
-    if (line.empty()) continue;
-    ++lines;
-    const size_t colon = line.find(':'), blank = line.find(' ');
-    const bool is_pair =
-        blank != std::string_view::npos && colon != std::string_view::npos && colon > blank + 1 &&
-        line.substr(blank + 1, colon - blank - 1).find_first_not_of("0123456789") == std::string_view::npos;
-    pairs += is_pair ? 1 : 0;
-    const auto separators =
-        std::ranges::count_if(line, [](char c) { return c == ',' || c == ';' || c == '\t'; });
-    if (lines == 1) fields = separators;
-    rows += separators >= 2 && separators == fields && line.find(", ") == std::string_view::npos ? 1 : 0;
-  }
-  if (lines > 2 && 10 * pairs > 9 * lines) return advice("svmlight data", "train classifier");
-  if (lines > 2 && 10 * rows > 9 * lines)
-    return advice("a table", "train classifier' or 'selfnorm train regressor");
+  if (lines.most(lines.pairs)) return advice("svmlight data", "train classifier");
+  if (lines.most(lines.rows)) return advice("a table", "train classifier' or 'selfnorm train regressor");
+  if (lines.most(lines.words)) return advice("words with labels", "train crf");
+  if (lines.most(lines.labelled)) return advice("lines label<TAB>text", "train classifier");
   return "";
+}
+
+std::string texts_doubt(const std::string& path) {
+  const FirstLines lines = first_lines_of(path);
+  if (!lines.most(lines.words) || kMostTokensBetween * lines.blank < lines.all) return "";
+  return "lines of a word and its label, with a blank line after every sentence, look like sentences; "
+         "'selfnorm train crf' reads them";
 }
 
 std::string labels_doubt(const Sequences& data, uint64_t labels) {

@@ -9,6 +9,7 @@
 #include "data/input/sniff.h"
 #include "data/table/json_lines.h"
 #include "data/table/table_rows.h"
+#include "data/table/table_sample.h"
 
 namespace selfnorm {
 namespace {
@@ -33,6 +34,10 @@ void check_use(const Input& input, Format format, const ReadOptions& options) {
   if (!options.dropped.empty() && !table) refuse("--drop", "csv, tsv and JSON lines");
   if (!options.labels_path.empty() && !array)
     refuse("a file of labels (--labels)", "npy, npz, safetensors and idx");
+  if (options.schema && options.schema->table && (format == Format::svmlight || format == Format::idx))
+    throw_at(input.name(), 0,
+             "found {} data, but the model was trained on a table; expected one with its columns {}",
+             format_name(format), shown_names(options.schema->table->frame.columns()));
   if (options.schema && options.schema->is_joint && format != Format::svmlight)
     throw DataError(input.name(), 0,
                     "the model scores groups of alternatives; expected svmlight data with qid:");

@@ -99,6 +99,7 @@ TEST(ApiCrf, MistakesSayWhatWasExpected) {
   EXPECT_THROW(Crf::train(data.x, short_one), Error);
   EXPECT_THROW(Crf::train(data.x, std::vector<LabelSequence>(10, LabelSequence(6, "same"))), Error);
   EXPECT_THROW(Crf::train(data.x, data.y, {{"objective", "snl"}}), Error);
+  EXPECT_THROW(Crf::train(data.x, data.y, {{"epochs", 3}}), Error);  // lbfgs has none
   const Crf model = Crf::train(data.x, data.y);
   EXPECT_THROW(model.tag({{}}), Error);
   EXPECT_THROW(model.evaluate(data.x, std::vector<LabelSequence>(10, LabelSequence(6, "unseen"))), Error);

@@ -58,6 +58,8 @@ TEST(ApiDensity, MistakesSayWhatWasExpected) {
   const std::vector<float> data = normals(50, 3);
   EXPECT_THROW(EnergyDensity::train({data, 3}), Error);
   EXPECT_THROW(EnergyDensity::train({data, 2}, {{"energy", "none such"}}), Error);
+  EXPECT_THROW(EnergyDensity::train({data, 2}, {{"energy", "gaussian"}, {"steps", 9}}),
+               Error);  // fitted at once
   EXPECT_THROW(EnergyDensity::train({data, 2}, {{"energies", "gaussian"}}), Error);
   EXPECT_THROW(EnergyDensity::train({data, 2}, {{"energy", "gaussian"}, {"slices", 3}}), Error);
   const EnergyDensity model = EnergyDensity::train({data, 2}, {{"energy", "gaussian"}});

@@ -15,17 +15,55 @@ TEST(FirstHour, TheModelComesFirst) {
   write_states(folder / "states.safetensors", 20, false);
   RandomHead().write(folder / "head.safetensors");
   for (const std::string command : {"score", "evaluate", "audit", "bounds", "tag", "predict"}) {
-    expect_user_error(folder.run({command, "data.svm", kTruth}), "MODEL comes first");
+    expect_user_error(folder.run({command, "data.svm", kTruth}),
+                      std::string("data.svm is data and ") + kTruth +
+                          " is a model, and the model comes first: selfnorm " + command + " " + kTruth +
+                          " data.svm");
     expect_user_error(folder.run({command, "data.svm", "data.svm"}),
-                      "data.svm: the first file is data, not a model: MODEL comes first");
-    expect_user_error(folder.run({command, "states.safetensors", kTruth}), "MODEL comes first");
+                      "data.svm is data, not a model; expected MODEL DATA");
+    expect_user_error(folder.run({command, "states.safetensors", kTruth}), "the model comes first");
     expect_user_error(folder.run({command, kTruth, kTruth}), "is a model, not data");
   }
   expect_user_error(
       folder.run({"normalize", "states.safetensors", "--states", kTruth, "-o", "n.safetensors"}),
-      "MODEL comes first");
+      std::string("normalize ") + kTruth + " --states states.safetensors");
   for (const std::string command : {"info", "sample"})
-    expect_user_error(folder.run({command, "data.svm"}), "data.svm is no model");
+    expect_user_error(folder.run({command, "data.svm"}),
+                      "data.svm is data, not a model; expected MODEL, where");
+}
+
+TEST(FirstHour, WhatIsNotThereOrEmptyIsNamedWithTheRemedy) {
+  const Folder folder;
+  folder.generate();
+  folder.write("empty.csv", "");
+  std::filesystem::create_directories(folder / "runs/a");
+  std::filesystem::copy_file(folder / kTruth, folder / "runs/a/model.safetensors");
+  for (const std::string command : {"score", "evaluate", "audit", "bounds", "tag", "predict"}) {
+    expect_user_error(folder.run({command, "run/a", "data.svm"}),
+                      "there is no model run/a: there is no folder run");
+    expect_user_error(folder.run({command, "runs/b", "data.svm"}), "did you mean runs/a?");
+    expect_user_error(folder.run({command, "runs", "data.svm"}),
+                      "the folder runs has no model.safetensors; did you mean runs/a?");
+    expect_user_error(folder.run({command, "empty.csv", "data.svm"}),
+                      "the file is empty, so it is no model; train it");
+    expect_user_error(folder.run({command, kTruth, "empty.csv"}),
+                      "the file is empty; expected rows of data: write");
+  }
+  for (const std::string command : {"score", "evaluate", "audit", "predict"}) {
+    expect_user_error(folder.run({command, kTruth, "dat.svm"}),
+                      "cannot read dat.svm: there is no such file; did you mean data.svm?");
+    expect_user_error(folder.run({command, kTruth, "runs"}), "several files: 'runs/*.csv'");
+  }
+  for (const std::string family : {"classifier", "regressor", "density", "crf", "lm"}) {
+    const auto train = [&](const std::string& data) {
+      return folder.run({"train", family, data, "--out", "out"});
+    };
+    expect_user_error(train("dat.svm"), "there is no such file; did you mean data.svm?");
+    expect_user_error(train("empty.csv"), ", or give another file");
+    expect_user_error(train("runs"), "several files: 'runs/*.csv'");
+    expect_user_error(train("runs/a"),
+                      "runs/a is a model, not data to train on; 'selfnorm predict runs/a DATA'");
+  }
 }
 
 TEST(FirstHour, AFileOfTorchSaveSaysHowToSaveIt) {

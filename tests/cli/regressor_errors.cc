@@ -72,7 +72,7 @@ TEST(RegressorErrors, BadDataSayWhereAndLeaveNothing) {
   error("other.csv", {}, "other.csv: found no column y or target");
   error("other.csv", {}, "a, b, c");
   error("good.csv", {"--target", "w"},
-        "--target w: good.csv has no such column; expected some of x, colour, y");
+        "--target w: good.csv has no such column; expected one or more of x, colour, y");
   error("good.csv", {"--target", "y,y"}, "twice");
   error("good.csv", {"--target", "colour"}, "colour");
   error("good.csv", {"--ignore", "q"}, "q");

@@ -45,7 +45,11 @@ TEST(TrainTables, TextsBesideOtherColumns) {
   EXPECT_EQ(folder.run({"normalize", "run", "--states", "train.csv", "-o", "n.safetensors"}).code, 0);
   EXPECT_EQ(folder.run({"evaluate", "n.safetensors", "test.csv"}).code, 0);
   expect_user_error(folder.run({"train", "classifier", "train.csv", "--text", "titel", "--out", "r"}),
-                    "found no text column 'titel'");
+                    "found no text column 'titel'; did you mean 'title'? the columns are 'id', 'title'");
+  folder.write("data.svm", "card 1:1\n");
+  expect_user_error(
+      folder.run({"predict", "run", "data.svm"}),
+      "found svmlight data, but the model was trained on a table; expected one with its columns 'colour'");
 }
 
 TEST(TrainTables, TextsAloneTakeLinesToo) {
@@ -57,6 +61,10 @@ TEST(TrainTables, TextsAloneTakeLinesToo) {
   expect_good(typed);
   EXPECT_NE(typed.out.find("0,card,"), std::string::npos) << typed.out;
   EXPECT_NE(typed.out.find("1,transfer,"), std::string::npos) << typed.out;
+  EXPECT_EQ(typed.err.find("no word"), std::string::npos) << typed.err;
+  EXPECT_NE(folder.run_on("late transfer\nbonjour\n", {"predict", "run"})
+                .err.find("standard input: 1 of 2 texts have no word that the model knows"),
+            std::string::npos);
   const Outcome table = folder.run({"predict", "run", "train.csv"});
   expect_good(table);
   const Outcome lines = folder.run_on("{\"title\": \"my card declined\"}\n", {"predict", "run"});

@@ -188,8 +188,10 @@ TEST(States, Errors) {
             h + ":1: row 1: found inf at position 0, expected finite numbers in the range of a 32-bit float");
   EXPECT_EQ(states_error(file(npy("<f4", "(2,)", raw<float>({1, 2})))),
             h + ": found an array of 1 dimensions, expected states: rows x columns");
-  EXPECT_EQ(states_error(file(npy("<f4", "(0, 2)", ""))), h + ": found no rows of data");
-  EXPECT_EQ(states_error(file(npy("<f4", "(2, 0)", ""))), h + ": found no rows of data");
+  EXPECT_EQ(states_error(file(npy("<f4", "(0, 2)", ""))),
+            h + ": found no rows of data; expected at least one: add some, or give another file");
+  EXPECT_EQ(states_error(file(npy("<f4", "(2, 0)", ""))),
+            h + ": found no rows of data; expected at least one: add some, or give another file");
   EXPECT_EQ(states_error(file(npy("|S1", "(1, 1)", "a"))), h + ": found elements that are not numbers");
   EXPECT_EQ(states_error(file(npy("<f4", "(1, 2)", raw<float>({1})))),
             h + ": the header declares 8 bytes of elements, but 4 follow");

@@ -5,6 +5,7 @@
 
 #include "data/example_source.h"
 #include "random_data.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -49,6 +50,12 @@ TEST(RandomSplit, CoversEveryExampleOnce) {
 TEST(RandomSplit, HoldsOutAtLeastOneAndAtMostHalf) {
   EXPECT_EQ(random_split(2, 0.01, 1).second.size(), 1u);
   EXPECT_EQ(random_split(9, 0.9, 1).second.size(), 4u);
+}
+
+TEST(RandomSplit, RefusesWhatCannotBeSplit) {
+  EXPECT_THROW(random_split(1, 0.5, 0), Error);
+  EXPECT_THROW(random_split(10, 0, 0), Error);
+  EXPECT_THROW(random_split(10, 1, 0), Error);
 }
 
 }  // namespace

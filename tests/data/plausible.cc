@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "scratch.h"
+
 namespace selfnorm {
 namespace {
 
@@ -51,6 +53,25 @@ TEST(Plausible, TextsAreNoSentences) {
   EXPECT_EQ(doubt(1, 10'000, 12), "");
   EXPECT_EQ(doubt(3, 9, 8), "");
   EXPECT_EQ(doubt(9'000, 200'000, 1'500), "");
+}
+
+TEST(Plausible, FilesOfOtherThingsThanText) {
+  const Scratch scratch;
+  const auto file = [&scratch](const std::string& line, int every = 1 << 20) {
+    std::string text;
+    for (int i = 1; i <= 40; ++i) text += line + (i % every == 0 ? "\n\n" : "\n");
+    return scratch.file("a", text);
+  };
+  EXPECT_EQ(corpus_doubt(file("the cat sat")), "");
+  EXPECT_EQ(corpus_doubt(file("yes, no, maybe")), "");
+  EXPECT_NE(corpus_doubt(file("1 2:0.5 7:1")).find("svmlight"), std::string::npos);
+  EXPECT_NE(corpus_doubt(file("1,2,3")).find("a table"), std::string::npos);
+  EXPECT_NE(corpus_doubt(file("yes\twell done")).find("label<TAB>text"), std::string::npos);
+  EXPECT_NE(corpus_doubt(file("the\tDET", 5)).find("train crf"), std::string::npos);
+  EXPECT_EQ(corpus_doubt(scratch.path("none")), "");
+  EXPECT_NE(texts_doubt(file("the\tDET", 5)).find("train crf"), std::string::npos);
+  EXPECT_EQ(texts_doubt(file("yes\tgood")), "");  // texts of a word, without blank lines
+  EXPECT_EQ(texts_doubt(file("yes\twell done", 5)), "");
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ TEST(Read, FormatByExtensionOrContent) {
       "a: found 'hello world', which fits no format; expected svmlight, csv, tsv, npy, npz, safetensors, "
       "label<TAB>text or idx (or "
       "name the format)");
-  EXPECT_EQ(read_error("a", ""), "a: the file is empty, expected rows of data");
+  EXPECT_EQ(read_error("a", ""),
+            "a: the file is empty; expected rows of data: write it again, or give another file");
 }
 
 TEST(Read, FormatNames) {
@@ -48,8 +49,9 @@ std::string file_error(const std::string& path) {
 
 TEST(Read, FilesThatCannotBeRead) {
   Scratch scratch;
-  EXPECT_EQ(file_error(scratch.path("none")),
-            "cannot read " + scratch.path("none") + ": No such file or directory");
+  EXPECT_EQ(
+      file_error(scratch.path("none")),
+      "cannot read " + scratch.path("none") + ": there is no such file; give the path of one that is there");
   EXPECT_EQ(file_error(scratch.path("")), "cannot read " + scratch.path("") +
                                               ": it is a directory, expected a data file; several files: '" +
                                               scratch.path("") + "/*.csv'");

@@ -8,6 +8,7 @@
 #include "data/array/array.h"
 #include "data/input/part.h"
 #include "data/input/records.h"
+#include "data/input/sniff.h"
 
 namespace selfnorm {
 namespace {
@@ -84,7 +85,7 @@ Features dense_features(const Array& array) {
     if (__builtin_mul_overflow(columns, array.shape[i], &columns)) columns = UINT64_MAX;
   if (columns > 0xFFFFFFFEu) fail("the declared shape is too large");
   if (columns == 0) fail("found 0 columns, expected features");
-  if (array.shape[0] == 0) fail("found no rows of data");
+  if (array.shape[0] == 0) fail(kNoRows);
   Features features;
   features.is_sparse = false;
   features.dense.columns = static_cast<uint32_t>(columns);

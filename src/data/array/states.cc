@@ -11,6 +11,7 @@
 #include "data/array/named_arrays.h"
 #include "data/example_source.h"
 #include "data/input/characters.h"
+#include "data/input/sniff.h"
 #include "data/string_index.h"
 
 namespace selfnorm {
@@ -176,7 +177,7 @@ Shape checked_shape(const ArrayEntry& entry, const StatesOptions& options, std::
     fail("found Fortran order in more than 2 dimensions, expected C order");
   const uint64_t features = options.schema ? options.schema->feature_count : 0;
   const Shape shape = row_shape(entry, features, labels);
-  if (shape.rows == 0) fail("found no rows of data");
+  if (shape.rows == 0) fail(kNoRows);
   if (shape.columns == 0) fail("found 0 columns, expected features");
   if (shape.columns > 0xFFFFFFFEu) fail("the declared shape is too large");
   if (features > 0 && shape.columns != features)

@@ -147,7 +147,8 @@ class HeldOutSentences {
 [[noreturn]] void refuse_vocabulary(const std::string& name, const StringIndex& words, uint64_t min_count) {
   if (words.size() <= WordVocabulary::kEnd + 1)
     throw DataError(name, 0,
-                    "found no words; expected text, a sentence a line, words separated by white space");
+                    "found no words; expected text, a sentence a line, words separated by white space: write "
+                    "it again, or give another file");
   throw_at(name, 0, "no word occurs {} times or more; lower --min-count", min_count);
 }
 
@@ -176,7 +177,9 @@ TokenCorpus read_corpus(const std::string& path, const WordVocabulary& vocabular
   using Token = SentenceReader::Token;
   for (Token token = reader.next(); token != Token::kTextEnd; token = reader.next())
     file->append(token == Token::kWord ? vocabulary.number(reader.word()) : WordVocabulary::kEnd);
-  if (file->tokens().empty()) throw DataError(reader.name(), 0, "found no text, expected a sentence a line");
+  if (file->tokens().empty())
+    throw DataError(reader.name(), 0,
+                    "found no text; expected a sentence a line: write it again, or give another file");
   return {std::move(file), vocabulary.size()};
 }
 

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <numeric>
 
+#include "data/input/sniff.h"
+
 namespace selfnorm {
 namespace {
 
@@ -139,8 +141,8 @@ ReadResult Assembly::finish(Format format) {
                    unseen};
   if (data.features.rows() == 0)
     throw DataError(input_.name(), 0,
-                    result.report.bytes == 0    ? "the file is empty, expected rows of data"
-                    : result.report.bad.empty() ? "found no rows of data"
+                    result.report.bytes == 0    ? kEmptyFile
+                    : result.report.bad.empty() ? kNoRows
                                                 : "found no good row of data (the bad ones were skipped)");
   if (options_.schema && data.features.is_sparse)
     data.features.sparse.columns = options_.schema->feature_count;
@@ -161,7 +163,7 @@ LabelRule::LabelRule(const ReadOptions& options)
 
 std::string LabelRule::number(std::string_view label, LabelTable& table, uint32_t& target) const {
   target = Dataset::kNoTarget;
-  if (label.empty()) return require_ ? "found an empty label" : "";
+  if (label.empty()) return require_ ? "found an empty label; fill it in, or take the row out" : "";
   if (!known_) {
     target = table.add(label);
     return {};

@@ -78,7 +78,7 @@ bool is_safetensors_head(std::string_view head) {
 
 Format detect_format(Input& input, const ReadOptions& options) {
   std::string_view head = input.peek(kArrayHead);
-  if (head.empty()) throw DataError(input.name(), 0, "the file is empty, expected rows of data");
+  if (head.empty()) throw DataError(input.name(), 0, kEmptyFile);
   if (is_npy_head(head)) return Format::npy;
   if (is_zip_head(head)) return Format::npz;
   if (is_safetensors_head(head)) return Format::safetensors;
@@ -113,17 +113,19 @@ Format detect_format(Input& input, const ReadOptions& options) {
   }
 
   std::vector<std::string_view> lines = first_lines(input);
-  if (lines.empty()) throw DataError(input.name(), 0, "found no rows of data");
+  if (lines.empty()) throw DataError(input.name(), 0, kNoRows);
   bool text = options.target.empty() && options.weight_column.empty() && looks_like_text(lines);
   if (extension({".tsv"})) return text ? Format::text : Format::tsv;
   if (looks_like_svmlight(lines[0])) return Format::svmlight;
   if (text) return Format::text;
   if (lines[0].find('\t') != std::string_view::npos) return Format::tsv;
   if (lines[0].find_first_of(",;") != std::string_view::npos) return Format::csv;
-  throw DataError(input.name(), 0,
-                  "found " + quoted_text(lines[0]) +
-                      ", which fits no format; expected svmlight, csv, tsv, npy, npz, safetensors, "
-                      "label<TAB>text or idx (or name the format)");
+  throw DataError(
+      input.name(), 0,
+      "found " + quoted_text(lines[0]) +
+          ", which fits no format: a text needs its label and a tab before it (label<TAB>text), a "
+          "table commas, semicolons or tabs; if it has another of the formats svmlight, csv, tsv, npy, "
+          "npz, safetensors, idx, name it");
 }
 
 uint64_t text_header(Input& input, Header header) {

@@ -8,6 +8,12 @@
 
 namespace selfnorm {
 
+// What is said of a file of 0 bytes, and of one without rows.
+inline constexpr const char* kEmptyFile =
+    "the file is empty; expected rows of data: write it again, or give another file";
+inline constexpr const char* kNoRows =
+    "found no rows of data; expected at least one: add some, or give another file";
+
 // By the first 9 bytes.
 bool is_npy_head(std::string_view head);
 bool is_zip_head(std::string_view head);

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "base/failure.h"
+#include "base/near_name.h"
 #include "data/read.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
@@ -21,6 +22,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& name) {
   if (errno == EBADF) throw Error(name + " is closed; expected data there, or give the name of a file");
+  if (errno == ENOENT || errno == ENOTDIR) throw_error("cannot read {}: {}", name, missing_text(name));
   throw_error("cannot read {}: {}", name, std::strerror(errno));
 }
 
@@ -305,7 +307,10 @@ std::vector<std::string> files_of_path(const std::string& path) {
   const int code = glob(path.c_str(), GLOB_TILDE, nullptr, &found);
   std::vector<std::string> files(found.gl_pathv, found.gl_pathv + (code == 0 ? found.gl_pathc : 0));
   globfree(&found);
-  if (files.empty()) throw_error("no file matches {}; expected one or more data files", path);
+  if (files.empty())
+    throw_error(
+        "no file matches {}; expected the names of one or more data files, or a pattern that is true of some",
+        path);
   return files;
 }
 

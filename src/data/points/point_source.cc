@@ -35,8 +35,10 @@ void match_names(const TableColumns& columns, const TableSample& sample, const P
     if (layout.role[c] == TableLayout::kDropped) continue;
     const auto number = known.find(sample.first[c]);
     if (!number)
-      columns.fail(fmt::format("found a column {}, which the model does not have; leave it out (--drop)",
-                               quoted_text(sample.first[c])));
+      columns.fail(
+          fmt::format("found a column {}, which the model does not have; leave it out (--drop), or give data "
+                      "with the model's columns {}",
+                      quoted_text(sample.first[c]), shown_names(options.names)));
     layout.role[c] = *number;
   }
   for (const std::string& name : options.names) {
@@ -60,7 +62,8 @@ TableLayout point_layout(Input& input, char separator, const PointOptions& optio
   for (const std::string& name : options.drop) {
     const auto c = columns.find(name);
     if (!c)
-      columns.fail(fmt::format("found no column {} to leave out; {}", quoted_text(name), columns.describe()));
+      columns.fail(
+          fmt::format("found no column {} to leave out; {}", quoted_text(name), columns.describe(name)));
     layout.role[*c] = TableLayout::kDropped;
   }
   for (uint32_t c = 0; c < columns.size(); ++c) {
@@ -205,7 +208,7 @@ std::unique_ptr<PointSource> mapped_points(const std::string& path, const PointO
   if (entry.shape.empty()) fail("found a single number, expected points: rows x columns");
   if (entry.fortran_order && entry.shape.size() > 2)
     fail("found Fortran order in more than 2 dimensions, expected C order");
-  if (entry.elements == 0) fail("found no rows of data");
+  if (entry.elements == 0) fail(kNoRows);
   const uint64_t rows = entry.shape.front(), columns = entry.elements / rows;
   if (columns > 0xFFFFFFFEu) fail("the declared shape is too large");
   std::vector<uint32_t> kept = kept_columns(entry.place, columns, options.drop);

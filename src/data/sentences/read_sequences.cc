@@ -18,7 +18,9 @@ using Words = SentenceEncoding::Words;
 using Labels = SentenceEncoding::Labels;
 
 [[noreturn]] void fail_without_sentences(const std::string& name) {
-  throw DataError(name, 0, "found no sentence, expected a token a line and a blank line between sentences");
+  throw DataError(name, 0,
+                  "found no sentence; expected a token a line and a blank line between sentences: add some, "
+                  "or give another file");
 }
 
 constexpr std::array<std::string_view, 10> kConlluNames = {"ID",    "FORM", "LEMMA",  "UPOS", "XPOS",

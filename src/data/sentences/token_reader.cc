@@ -244,7 +244,9 @@ void TokenReader::check_columns(size_t found, bool is_marked) {
     if (found != shape_.columns)
       throw_at(name(), line_, "found {}, expected {}{}, as in the data of the model{}", columns_text(found),
                shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : "",
-               is_marked || found == kConlluColumns ? "; for CoNLL-U say --format conllu" : "");
+               is_marked || found == kConlluColumns
+                   ? "; for CoNLL-U say --format conllu"
+                   : "; sentences as they are written are read by 'selfnorm predict'");
     return;
   }
   if (found != shape_.columns)

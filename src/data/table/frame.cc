@@ -31,7 +31,7 @@ void append_columns(const ArrayFile& file, const ArrayEntry& entry, const std::s
   if (!entry.type.is_number()) fail("found elements that are not numbers");
   if (entry.shape.empty() || entry.shape.size() > 2)
     fail(fmt::format("found an array of shape {}, expected rows or rows x columns", entry.shape_text()));
-  if (entry.elements == 0) fail("found no rows of data");
+  if (entry.elements == 0) fail(kNoRows);
   const uint64_t rows = entry.shape[0], columns = entry.elements / rows;
   if (!frame.columns.empty() && rows != frame.rows)
     fail(fmt::format("found {} rows, expected {} as in the other array", rows, frame.rows));
@@ -127,11 +127,10 @@ std::vector<const FrameColumn*> target_columns(const Frame& frame, const std::ve
   for (const std::string& name : names) {
     const FrameColumn* column = frame.find(name);
     if (column == nullptr) {
-      std::string list;
-      for (size_t c = 0; c < frame.columns.size() && c < 8; ++c)
-        list += (c > 0 ? ", " : "") + quoted_text(frame.columns[c].name);
-      throw_at(frame.file, 0, "found no target column {}; the columns are {}{}", quoted_text(name), list,
-               frame.columns.size() > 8 ? ", ..." : "");
+      std::vector<std::string> names_there;
+      for (const FrameColumn& there : frame.columns) names_there.push_back(there.name);
+      throw_at(frame.file, 0, "found no target column {}; the columns are {}", quoted_text(name),
+               shown_names(names_there));
     }
     if (std::find(columns.begin(), columns.end(), column) != columns.end())
       throw_at(frame.file, 0, "the target column {} is named twice", quoted_text(name));

@@ -11,6 +11,7 @@
 #include "data/input/characters.h"
 #include "data/string_index.h"
 #include "data/table/frame.h"
+#include "data/table/table_sample.h"
 #include "math/parallel.h"
 
 namespace selfnorm {
@@ -249,9 +250,8 @@ EncodedFrame FrameEncoder::encode(const Frame& frame, EncodingReport& report) co
   for (const InputColumn& as : used_) {
     const auto c = names.find(as.name);
     if (!c)
-      throw_at(frame.file, 0,
-               "found no column {}, which the model needs; expected the columns of its training data",
-               quoted_text(as.name));
+      throw_at(frame.file, 0, "found no column {}, which the model needs; expected the columns {}",
+               quoted_text(as.name), shown_names(columns()));
     from.push_back(&frame.columns[*c]);
     if (as.is_numeric && !from.back()->is_numeric) fail_text(frame, *from.back(), "column");
     if (!as.is_numeric && from.back()->is_numeric)

@@ -5,6 +5,7 @@
 #include "base/option_table.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
+#include "data/input/sniff.h"
 #include "data/read.h"
 #include "data/string_index.h"
 #include "data/table/frame.h"
@@ -197,7 +198,7 @@ FrameLayout frame_layout(Input& input, char separator, const FrameOptions& optio
   const auto declare = [&](const std::vector<std::string>& list, ColumnKind kind) {
     for (const std::string& name : list) {
       const auto c = columns.find(name);
-      if (!c) columns.fail(fmt::format("found no column {}; {}", quoted_text(name), columns.describe()));
+      if (!c) columns.fail(fmt::format("found no column {}; {}", quoted_text(name), columns.describe(name)));
       if (layout.kind[*c] != ColumnKind::open && layout.kind[*c] != kind)
         columns.fail(
             fmt::format("the column {} is declared twice; expected it to be categorical, numeric or left out",
@@ -241,7 +242,7 @@ Frame read_table_frame(const Reopen& open, char separator, const FrameOptions& o
   frame.line = std::move(first.lines());
   frame.numbers = std::move(first.numbers());
   frame.rows = frame.line.size();
-  if (frame.rows == 0) throw DataError(frame.file, 0, "found no rows of data");
+  if (frame.rows == 0) throw DataError(frame.file, 0, kNoRows);
 
   FrameLayout again = layout;
   bool has_text = false;
@@ -271,7 +272,10 @@ void fail_text(const Frame& frame, const FrameColumn& column, const char* role) 
         text.find(',') != std::string::npos && text.find_first_not_of("+-0123456789,eE") == std::string::npos;
     throw_at(frame.file, frame.line[row], "in {} {}: found {}, expected a number{}", role,
              quoted_text(column.name), quoted_text(text),
-             has_comma ? "; with a comma for the point: " + option_name("decimal-comma") : "");
+             has_comma ? "; with a comma for the point: " + option_name("decimal-comma")
+             : std::string_view(role).starts_with("the target")
+                 ? "; words are labels, which a classifier predicts"
+                 : "");
   }
   throw_at(frame.file, 0,
            "{} {} was read as categorical, expected numbers; leave it out of the categorical columns", role,

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <iterator>
 
+#include "base/near_name.h"
 #include "data/input/characters.h"
+#include "data/input/sniff.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -71,13 +73,6 @@ struct Separators {
   }
   size_t semicolons = 0, commas = 0, decimal_commas = 0;
 };
-
-std::string list(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 8;
-  std::string text;
-  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i ? ", " : "") + quoted_text(names[i]);
-  return names.size() > kShown ? text + fmt::format(" and {} more", names.size() - kShown) : text;
-}
 
 std::string_view trim(std::string_view field) {
   while (field.starts_with(' ')) field.remove_prefix(1);
@@ -153,7 +148,7 @@ TableSample table_sample(Input& input, RecordRule rule) {
       }
     }
   }
-  if (s.first.empty()) throw DataError(input.name(), 0, "the file is empty, expected rows of data");
+  if (s.first.empty()) throw DataError(input.name(), 0, kEmptyFile);
   return s;
 }
 
@@ -168,9 +163,18 @@ TableColumns::TableColumns(std::string file, const TableSample& sample, Header h
 
 void TableColumns::fail(const std::string& what) const { throw DataError(file_, sample_.first_line, what); }
 
-std::string TableColumns::describe() const {
-  return has_header_ ? "the columns are " + list(sample_.first)
-                     : fmt::format("there are {} columns", sample_.first.size());
+std::string shown_names(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i ? ", " : "") + quoted_text(names[i]);
+  return names.size() > kShown ? text + fmt::format(" and {} more", names.size() - kShown) : text;
+}
+
+std::string TableColumns::describe(const std::string& wanted) const {
+  if (!has_header_) return fmt::format("there are {} columns, counted from 0", sample_.first.size());
+  const std::string near = wanted.empty() ? "" : nearest(wanted, sample_.first);
+  return (near.empty() ? "" : fmt::format("did you mean {}? ", quoted_text(near))) + "the columns are " +
+         shown_names(sample_.first);
 }
 
 std::optional<uint32_t> TableColumns::indexed(const std::string& number) const {
@@ -187,7 +191,7 @@ std::optional<uint32_t> TableColumns::find(const std::string& name) const {
 
 uint32_t TableColumns::column(const std::string& name, const char* role) const {
   if (auto c = find(name)) return *c;
-  fail(fmt::format("found no {} column {}; {}", role, quoted_text(name), describe()));
+  fail(fmt::format("found no {} column {}; {}", role, quoted_text(name), describe(name)));
 }
 
 std::string Fields::split(std::string_view record, char separator) {

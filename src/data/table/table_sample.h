@@ -29,6 +29,9 @@ struct TableSample {
 // Looks ahead in the input, takes nothing. Throws DataError without a good first record.
 TableSample table_sample(Input& input, RecordRule rule);
 
+// "'a', 'b' and 3 more".
+std::string shown_names(const std::vector<std::string>& names);
+
 // Its columns by name (with a header) and index.
 class TableColumns {
  public:
@@ -37,7 +40,8 @@ class TableColumns {
 
   bool has_header() const { return has_header_; }
   uint32_t size() const { return static_cast<uint32_t>(sample_.first.size()); }
-  std::string describe() const;  // "the columns are 'a', 'b' and 3 more"
+  // "the columns are 'a', 'b' and 3 more", after the name that is nearest to one that is not there.
+  std::string describe(const std::string& wanted = {}) const;
   std::optional<uint32_t> named(std::string_view name) const { return by_name_.find(name); }
   std::optional<uint32_t> indexed(const std::string& number) const;  // zero-based
   std::optional<uint32_t> find(const std::string& name) const;       // by name or zero-based index

@@ -150,7 +150,8 @@ class TextParser {
 ReadResult read_text(Input& input, const ReadOptions& options) {
   if (options.schema && !options.schema->text)
     throw DataError(input.name(), 0,
-                    "found text, but the model was trained on numbers and has no text encoder");
+                    "found texts, but the model was trained on numbers; expected rows with the columns of "
+                    "its training data");
   if (!options.schema && options.text.hash_buckets > 0)  // frequencies and idf
     require_memory(12.0 * options.text.hash_buckets,
                    fmt::format("{} hash buckets", options.text.hash_buckets), "ask for fewer");

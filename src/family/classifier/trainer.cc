@@ -283,8 +283,6 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   return train_with<Real>(own, scaling, by_folds);
 }
 
-constexpr uint64_t kHoldOutStream = 0x686f6c646f7574;  // "holdout"
-
 }  // namespace
 
 LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimiser, bool has_valid) {
@@ -308,6 +306,35 @@ std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
   if (objective.seam == ObjectiveSeam::candidates || options.encoder.dropout > 0) return "adagrad";
   return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
 }
+
+void refuse_other_steps(const std::string& family, TrainOptions options, TrainOptions initial,
+                        const std::string& optimiser) {
+  OptionTable table = train_option_table(family, options);
+  const bool is_full = optimiser == "lbfgs";
+  const std::string found =
+      option_text("optimiser", optimiser) + (options.optimiser == "auto" ? ", which auto takes here" : "");
+  const auto only = [&](const std::vector<std::string>& names, bool applies, const char* owner) {
+    for (const std::string& name : names)
+      if (Option* option = table.find(name)) option->only(applies, option_text("optimiser", owner), found);
+  };
+  only({"steps", "tolerance", "history"}, is_full, "lbfgs");
+  only({"epochs", "batch", "learning-rate"}, !is_full, "adagrad");
+  table.refuse_idle(train_option_table(family, initial));
+}
+
+namespace {
+
+// A classifier is trained all the same: the option did nothing before it was looked at.
+void warn_about_other_steps(const TrainOptions& options, const std::string& optimiser,
+                            TrainObserver& observer) {
+  try {
+    refuse_other_steps("classifier", options, TrainOptions(), optimiser);
+  } catch (const Error& error) {
+    observer.on_warning(error.what());
+  }
+}
+
+}  // namespace
 
 TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& given,
                              const CheckpointOptions& checkpoint, TrainObserver& observer,
@@ -339,6 +366,7 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
 
   const std::string optimiser =
       choose_optimiser(options, parameter_shape(train.is_joint(), features, classes).size());
+  warn_about_other_steps(options, optimiser, observer);
   if (options.l2_from > options.l2 && optimiser != "lbfgs")
     throw_error("l2-from {} is a path of full passes, which {} does not make; use l2", options.l2_from,
                 optimiser);
@@ -371,16 +399,8 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
 }
 
 std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed) {
-  const HeldOut split = hold_out(data.examples(), fraction, seed);
-  return {subset(data, split.train), subset(data, split.valid)};
-}
-
-HeldOut hold_out(uint64_t n, double fraction, uint64_t seed) {
-  if (n < 2) throw_error("cannot hold out validation data from {} example(s); give more, or --valid", n);
-  if (!(fraction > 0 && fraction < 1))
-    throw_error("hold-out = {} is out of range; expected 0 < x < 1", fraction);
-  auto [train, valid] = random_split(n, fraction, seed, kHoldOutStream);
-  return {std::move(train), std::move(valid)};
+  const auto [train, valid] = random_split(data.examples(), fraction, seed, kHoldOutStream);
+  return {subset(data, train), subset(data, valid)};
 }
 
 }  // namespace selfnorm

@@ -26,17 +26,16 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
                              const CheckpointOptions& checkpoint, TrainObserver& observer,
                              std::optional<Dataset> unlabelled = std::nullopt);
 
-// Splits off a random `fraction` of the examples (at least 1, at most half) for validation: (train, valid).
+// Throws Error for an option that is not as in `initial` and that the steps of `optimiser`, which the data
+// and `options` chose, do not read.
+void refuse_other_steps(const std::string& family, TrainOptions options, TrainOptions initial,
+                        const std::string& optimiser);
+
+// The examples held out of training for validation are the second part of a random_split by this stream.
+inline constexpr uint64_t kHoldOutStream = 0x686f6c646f7574;  // "holdout"
+
+// The data of the two parts: (train, valid).
 std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed);
-
-// Which examples are held out for validation.
-struct HeldOut {
-  std::vector<uint64_t> train, valid;  // in increasing order
-};
-
-// A random `fraction` of n examples (at least 1, at most half) for validation. Throws Error for fewer than
-// two examples and fractions outside (0, 1).
-HeldOut hold_out(uint64_t n, double fraction, uint64_t seed);
 
 // Class weights multiply the weights of the examples.
 //     "balanced": n / (K n_k) for class k;     "a=2,b=0.5": as given, 1 for the others.

@@ -138,8 +138,9 @@ TEST(ArrayFile, DamageIsFound) {
   EXPECT_EQ(error_of(empty, ""), empty + ": found no array file; expected npy, npz or safetensors");
   const std::string packed = scratch.file("z", gzip(array));
   EXPECT_EQ(error_of(packed, ""), "cannot read " + packed + ": expected a regular file, not compressed");
-  EXPECT_EQ(error_of(scratch.path("none"), ""),
-            "cannot read " + scratch.path("none") + ": No such file or directory");
+  EXPECT_EQ(
+      error_of(scratch.path("none"), ""),
+      "cannot read " + scratch.path("none") + ": there is no such file; give the path of one that is there");
 }
 
 TEST(ArrayFile, ManyNamesAreCounted) {

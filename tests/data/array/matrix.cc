@@ -73,7 +73,8 @@ TEST(Npy, Errors) {
           {npy("<f4", "(18446744073709551615, 2)", ""), "a.npy: the declared shape is too large"},
           {npy("<f4", "(2, 9999999999)", ""), "a.npy: the declared shape is too large"},
           {npy("<f4", "(99999999999, 0)", ""), "a.npy: found 0 columns, expected features"},
-          {npy("<f4", "(0, 3)", ""), "a.npy: found no rows of data"},
+          {npy("<f4", "(0, 3)", ""),
+           "a.npy: found no rows of data; expected at least one: add some, or give another file"},
           {npy("<f4", "(3,)", raw<float>({1, 2, 3})),
            "a.npy: found an array of 1 dimensions, expected features: rows x columns"},
           {npy("<c8", "(1, 1)", "12345678"),
@@ -179,8 +180,9 @@ TEST(Safetensors, Errors) {
       read_error("a.safetensors", safetensors({{"q", "I8", "[1, 1]", "1"}})),
       "a.safetensors: found 'q'; expected an array X, x, features, data, states, hidden_states, h or H, or "
       "one array of floats in two or more dimensions (and y, label, labels, target or targets)");
-  EXPECT_EQ(read_error("a.safetensors", safetensors({{"X", "F32", "[0, 4]", ""}})),
-            "a.safetensors 'X': found no rows of data");
+  EXPECT_EQ(
+      read_error("a.safetensors", safetensors({{"X", "F32", "[0, 4]", ""}})),
+      "a.safetensors 'X': found no rows of data; expected at least one: add some, or give another file");
   EXPECT_EQ(read_error("a.safetensors", safetensors({{"X", "F32", "[2]", x}})),
             "a.safetensors 'X': found an array of 1 dimensions, expected features: rows x columns");
   EXPECT_EQ(

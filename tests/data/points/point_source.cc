@@ -136,15 +136,19 @@ TEST(PointSource, Errors) {
   EXPECT_TRUE(table("1,2\n3,1e39\n").starts_with(t + ":2: in column 1: found '1e39'"));
   EXPECT_EQ(table("1,2\n3\n"), t + ":2: found 1 fields, expected 2 as in the first row");
   EXPECT_EQ(table("a,a\n1,2\n"), t + ":1: found the column name 'a' twice, expected every name once");
-  EXPECT_EQ(table(""), t + ": the file is empty, expected rows of data");
-  EXPECT_EQ(table("\n\n"), t + ": the file is empty, expected rows of data");
-  EXPECT_EQ(table("a,b\n"), t + ": found no rows of data");
+  EXPECT_EQ(table(""),
+            t + ": the file is empty; expected rows of data: write it again, or give another file");
+  EXPECT_EQ(table("\n\n"),
+            t + ": the file is empty; expected rows of data: write it again, or give another file");
+  EXPECT_EQ(table("a,b\n"),
+            t + ": found no rows of data; expected at least one: add some, or give another file");
   const auto array = [&](const std::string& bytes) { return points_error(scratch.file("h", bytes)); };
   const std::string h = scratch.path("h");
   EXPECT_EQ(array(npy("<f4", "(2, 2)", raw<float>({1, 2, 3, INFINITY}))),
             h + ":2: row 2: found inf at position 1, expected finite numbers in the range of a 32-bit float");
   EXPECT_EQ(array(npy("|S1", "(1, 1)", "a")), h + ": found elements that are not numbers");
-  EXPECT_EQ(array(npy("<f4", "(0, 2)", "")), h + ": found no rows of data");
+  EXPECT_EQ(array(npy("<f4", "(0, 2)", "")),
+            h + ": found no rows of data; expected at least one: add some, or give another file");
   EXPECT_EQ(array(npy("<f4", "()", raw<float>({1}))),
             h + ": found a single number, expected points: rows x columns");
   EXPECT_EQ(array(npy("<f4", "(1, 2)", raw<float>({1}))),

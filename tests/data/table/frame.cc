@@ -119,8 +119,10 @@ TEST(Frame, BadFiles) {
             ":2: found '\"2\\n3,4\\n', a quoted field that is never closed");
   EXPECT_EQ(frame_error("a.csv", "a,a\n1,2\n"),
             ":1: found the column name 'a' twice, expected every name once");
-  EXPECT_EQ(frame_error("a.csv", "a,b\n"), ": found no rows of data");
-  EXPECT_EQ(frame_error("a.csv", ""), ": the file is empty, expected rows of data");
+  EXPECT_EQ(frame_error("a.csv", "a,b\n"),
+            ": found no rows of data; expected at least one: add some, or give another file");
+  EXPECT_EQ(frame_error("a.csv", ""),
+            ": the file is empty; expected rows of data: write it again, or give another file");
   EXPECT_EQ(frame_error("a.svm", "1 2:3\n"), ": found svmlight data, expected csv, tsv, npz or safetensors");
   EXPECT_NE(frame_error("a.csv", "\xFF,\xFE\n1,2\n").find("twice"), std::string::npos);
   EXPECT_THROW(read_frame("/nonexistent/a.csv"), Error);

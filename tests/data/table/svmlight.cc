@@ -50,8 +50,9 @@ TEST(Svmlight, ErrorsSayWhereAndWhat) {
            {"1:1 2:1\n", "a.svm:1: found '1:1', expected a label before the first index:value"},
            {"1 1:1\x01\n", "a.svm:1: in the value of index 1: found '1\\x01', expected a finite number"},
            {"1 1:1\n1 qid:2 1:1\n", "a.svm:2: found 'qid:2', but the first row has no qid"},
-           {"", "a.svm: the file is empty, expected rows of data"},
-           {"# nothing\n\n", "a.svm: found no rows of data"},
+           {"", "a.svm: the file is empty; expected rows of data: write it again, or give another file"},
+           {"# nothing\n\n",
+            "a.svm: found no rows of data; expected at least one: add some, or give another file"},
            {"a\nb\n", "a.svm: found no features in any row"}})
     EXPECT_EQ(read_error("a.svm", c.bytes), c.message);
 }

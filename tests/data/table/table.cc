@@ -83,8 +83,9 @@ TEST(Table, ErrorsSayWhereAndWhat) {
             "or "
             "call it label"},
            {"label\nx\n", "a.csv:1: found no feature columns; the columns are 'label'"},
-           {"label,f\n", "a.csv: found no rows of data"},
-           {"", "a.csv: the file is empty, expected rows of data"}})
+           {"label,f\n",
+            "a.csv: found no rows of data; expected at least one: add some, or give another file"},
+           {"", "a.csv: the file is empty; expected rows of data: write it again, or give another file"}})
     EXPECT_EQ(read_error("a.csv", c.bytes), c.message);
   ReadOptions options;
   options.target = "z";

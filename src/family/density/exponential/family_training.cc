@@ -55,6 +55,19 @@ bool fits_family(const DensityOptions& options, uint32_t dimension) {
          has_family_estimate({options.energy, dimension, options.lower, options.upper});
 }
 
+void refuse_steps_of_fit(DensityOptions options, uint32_t dimension) {
+  if (!fits_family(options, dimension)) return;
+  OptionTable table = density_option_table(options);
+  for (const char* name : {"steps", "batch", "learning-rate", "schedule", "clip", "patience", "samples",
+                           "normalizer-rate", "normalizer-steps", "drift", "calibrate"})
+    table.find(name)->only(
+        false, option_text("optimiser", "adam"),
+        fmt::format("{}, by which {} is fitted at once", option_text("optimiser", options.optimiser),
+                    option_text("energy", options.energy)));
+  DensityOptions initial;
+  table.refuse_idle(density_option_table(initial));
+}
+
 std::optional<DensityResult> train_family(const PointSource& data, std::span<const uint64_t> train_rows,
                                           std::span<const uint64_t> valid_rows, const DensityOptions& options,
                                           TrainObserver& observer) {

@@ -35,6 +35,9 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
 // that is not learned, an optimiser that is not "adam"; and a family as above.
 bool fits_family(const DensityOptions& options, uint32_t dimension);
 
+// Throws Error for an option of steps that was given although they ask for such a fit, which takes none.
+void refuse_steps_of_fit(DensityOptions options, uint32_t dimension);
+
 // Nothing, after a warning to the observer, when no nodes agreed. Needs fits_family. Throws Error naming a
 // row outside the support.
 std::optional<DensityResult> train_family(const PointSource& data, std::span<const uint64_t> train_rows,

@@ -1,0 +1,76 @@
+#include "base/near_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+namespace selfnorm {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostNames = 10'000;  // of a folder that are looked at
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// In order, so that the answer does not depend on that of the disk.
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+    if (names.size() == kMostNames) break;
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = word.size() / 3 + 2;
+  for (const std::string& candidate : candidates) {
+    // The distance is at least the difference in length.
+    if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= best_distance)
+      continue;
+    const size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string missing_text(const std::string& path) {
+  const fs::path whole(path), folder = whole.parent_path();
+  std::error_code error;
+  const fs::path start = fs::current_path(error);
+  const std::string where =
+      whole.is_absolute() ? "" : fmt::format(", from {} on", error ? "the current folder" : start.string());
+  if (!folder.empty() && !fs::is_directory(folder, error))
+    return fmt::format("there is no folder {}; give the path of a file that is there{}", folder.string(),
+                       where);
+  const std::string near =
+      nearest(whole.filename().string(), names_in(folder.empty() ? fs::path(".") : folder));
+  if (!near.empty()) return fmt::format("there is no such file; did you mean {}?", (folder / near).string());
+  return fmt::format("there is no such file; give the path of one that is there{}", where);
+}
+
+}  // namespace selfnorm

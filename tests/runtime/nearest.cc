@@ -8,6 +8,7 @@
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/ladder_layout.h"
+#include "selfnorm/runtime/nearest_sum.h"
 
 namespace selfnorm::test {
 namespace {
@@ -267,7 +268,7 @@ TEST(NearestSum, IsRightWhereEstimatesAreFarTooLarge) {
     const runtime::ClusterShares all =
         runtime::best_kernels().cluster_shares(kClusters, scatter.data(), 5, share.data(), doubt.data());
     size_t asked = 0;
-    const auto exact = [&](std::span<const runtime::DoubtfulCluster> some, runtime::LogSumExp* sum) {
+    const auto exact = [&](std::span<const runtime::DoubtfulCluster> some, LogSumExp* sum) {
       for (const auto& cluster : some) sum->add(static_cast<double>(truth[cluster.cluster]));
       asked += some.size();
       return true;

@@ -201,6 +201,8 @@ selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList
   for (size_t i = 0; i < list.n; ++i) SELFNORM_TRY(check_class(model, list.classes[i]));
   LogSumExp total;
   const ResolvedKind what = resolved(model, kind);
+  // A(x) is at least every score, so an estimate that says less is put right: its error only falls.
+  const bool is_estimate = what.rung != nullptr || (kind == SELFNORM_AUTO && what.kind == SELFNORM_RAW);
   kind = what.kind;
   if (kind == SELFNORM_EXACT) SELFNORM_TRY(sum_of_classes(model, query, &total));
   double b = 0;
@@ -210,6 +212,7 @@ selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList
     const double s = model->scorer.score(query, list.classes[i]);
     if (!std::isfinite(s)) return fail_not_finite(query);
     out[i] = kind == SELFNORM_EXACT ? total.log_share(s) : s - model->layout.log_normalizer - b;
+    if (is_estimate) out[i] = std::min(0.0, out[i]);
   }
   return SELFNORM_OK;
 }

@@ -429,7 +429,14 @@ void declare_head(py::module_& m) {
 }  // namespace
 
 PYBIND11_MODULE(_core, m) {
-  py::register_exception<Error>(m, "Error", PyExc_ValueError);
+  static auto* error = new py::exception<Error>(m, "Error", PyExc_ValueError);  // as long as the process
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const Error& e) {
+      PyErr_SetString(error->ptr(), as_keywords(e.what()).c_str());
+    }
+  });
   name_options_as_keywords();
   m.def("option_list", [](const std::string& table) {
     py::list out;

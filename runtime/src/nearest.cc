@@ -81,7 +81,8 @@ bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* 
     const auto exact = [&](std::span<const DoubtfulCluster> some, LogSumExp* total) {
       return cluster_sum(query, some, total);
     };
-    if (!nearest_sum(all, static_cast<double>(q), {share, n}, doubt, c.begin, rung.stop, exact, &sum))
+    if (!nearest_sum(all, static_cast<double>(q), {{share, n}, {doubt, n}, c.scatter, c.begin}, rung.stop,
+                     exact, &sum))
       return false;
     double t = 0;
     if (sum.has_tail()) {

@@ -1,5 +1,6 @@
 // The ladder from the outside: normalize --within, score, evaluate, info, audit --sample, and the end of
 // train.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -96,6 +97,23 @@ TEST(Ladder, SaysWhenOnlyExactIsGoodEnough) {
   EXPECT_EQ(fitted.code, 3);
   EXPECT_NE(fitted.out.find("exact: no cheaper rung is certified"), std::string::npos) << fitted.out;
   EXPECT_EQ(folder.scored({})["kind"], "exact");
+}
+
+// --within, --rho and --conf of the fit are what score serves when nobody says otherwise.
+TEST(Ladder, WhatWasAskedForIsServed) {
+  const HeadFolder folder;
+  const auto fitted =
+      folder.ladder({"--within", "0.5", "--rho", "0.05", "--conf", "0.9", "--keep", "all", "--json"}).json();
+  const auto served = folder.scored({});
+  EXPECT_EQ(served.value("rung", served["kind"].get<std::string>()), fitted["ladder"]["chosen"]);
+  EXPECT_EQ(served["rho"], 0.05);
+  const double eps = served["eps"];
+  EXPECT_LE(eps, 0.5);
+  const auto finer = folder.scored({"--within", fmt::format("{}", 0.9 * eps)});
+  EXPECT_TRUE(finer["kind"] == "exact" || finer["eps"].get<double>() <= 0.9 * eps);
+  const auto by_cost = folder.ladder({"--max-cost", "2", "--json"}).json();
+  const auto cheap = folder.scored({});
+  EXPECT_EQ(cheap.value("rung", cheap["kind"].get<std::string>()), by_cost["ladder"]["chosen"]);
 }
 
 TEST(Ladder, TheMostPreciseOfACost) {

@@ -8,6 +8,7 @@
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/ladder_layout.h"
+#include "selfnorm/runtime/nearest_sum.h"
 
 namespace selfnorm::test {
 namespace {
@@ -123,11 +124,11 @@ TEST(Ladder, KindsChooseTheRungTheySay) {
   EXPECT_EQ(selfnorm_kind_within(open, 2, 0.01), SELFNORM_RUNG(0));
   EXPECT_EQ(selfnorm_kind_within(open, 2, 0.001), SELFNORM_EXACT);
   EXPECT_EQ(selfnorm_kind_within(open, 0.001, 0.01), SELFNORM_EXACT);
-  double within = 0, rho = 0, conf = 0;
-  selfnorm_promise(open, &within, &rho, &conf);
-  EXPECT_EQ(within, 0.1);
-  EXPECT_EQ(rho, 0.01);
-  EXPECT_EQ(conf, 0.99);
+  double promised[3];
+  selfnorm_promise(open, promised, promised + 1, promised + 2);
+  EXPECT_EQ(promised[0], 0.1);
+  EXPECT_EQ(promised[1], 0.01);
+  EXPECT_EQ(promised[2], 0.99);
   const auto x = normals(random, model.features);
   EXPECT_EQ(log_normalizer_of(open, x, SELFNORM_AUTO), log_normalizer_of(open, x, SELFNORM_RUNG(4)));
   EXPECT_EQ(log_normalizer_of(open, x, SELFNORM_NEAREST), log_normalizer_of(open, x, SELFNORM_RUNG(4)));
@@ -247,6 +248,37 @@ TEST(Ladder, AChangedOrderIsNotFollowed) {
   const auto x = normals(random, model.features);
   // The rung has no number, so A(x) is served.
   EXPECT_NEAR(log_normalizer_of(open, x, SELFNORM_RUNG(3)), reference_log_normalizer(model, x), 2e-4);
+}
+
+// Two clusters are estimated tens of nats too large, as of inputs far from those of the fit: what is left has
+// no digits in units of them. 40 clusters of true log-masses 0 to 1, whose estimates are right.
+TEST(NearestSum, IsRightWhereEstimatesAreFarTooLarge) {
+  constexpr size_t kClusters = 42;
+  for (const float wrong : {20.0f, 45.0f, 70.0f}) {
+    std::vector<float> share(kClusters), doubt(kClusters), truth(kClusters);
+    const std::vector<float> scatter(kClusters, 0.4f);
+    std::vector<uint32_t> begin{0};
+    double total = 0;
+    for (size_t j = 0; j < kClusters; ++j) {
+      truth[j] = j < 2 ? -3.0f : static_cast<float>(j) / kClusters;
+      share[j] = j == 0 ? wrong : j == 1 ? wrong / 2 : truth[j];
+      total += std::exp(static_cast<double>(truth[j]));
+      begin.push_back(begin.back() + 3);
+    }
+    const runtime::ClusterShares all =
+        runtime::best_kernels().cluster_shares(kClusters, scatter.data(), 5, share.data(), doubt.data());
+    size_t asked = 0;
+    const auto exact = [&](std::span<const runtime::DoubtfulCluster> some, LogSumExp* sum) {
+      for (const auto& cluster : some) sum->add(static_cast<double>(truth[cluster.cluster]));
+      asked += some.size();
+      return true;
+    };
+    runtime::NearestSum sum;
+    ASSERT_TRUE(runtime::nearest_sum(all, 5, {share, doubt, scatter, begin}, 0.01, exact, &sum));
+    EXPECT_NEAR(sum.log_z(0), std::log(total), 0.01) << wrong;
+    EXPECT_LE(asked, kClusters);
+    EXPECT_EQ(sum.cost, 3 * asked);
+  }
 }
 
 TEST(Rungs, AreWhatTheirTextSays) {

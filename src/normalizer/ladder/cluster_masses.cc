@@ -13,15 +13,16 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kRowBlockOfMasses = 64, kClassTile = 512;
+constexpr uint64_t kRowBlockOfMasses = 64, kClassTile = 512, kBlocksAtOnce = 16;
 constexpr float kLeastLog = -80;
 constexpr double kSlopeRidge = 5, kCurveRidge = 1;  // in inputs of full weight
 
-// visit(row, its tile of exp(s - log Z), first class) for all rows and classes, rows in parallel.
+// visit(row, its tile of exp(s - log Z), first class) for the rows and all classes, rows in parallel.
 template <class Visit>
-void for_each_share(const ClassScores& scores, const Features& x, std::span<const double> log_z,
+void for_each_share(const ClassScores& scores, const Features& x, Range rows, std::span<const double> log_z,
                     const Visit& visit) {
-  parallel_ranges(x.rows(), kRowBlockOfMasses, [&](size_t begin, size_t end) {
+  parallel_ranges(rows.end - rows.begin, kRowBlockOfMasses, [&](size_t from, size_t to) {
+    const size_t begin = rows.begin + from, end = rows.begin + to;
     std::vector<float> tile((end - begin) * kClassTile);
     for (uint64_t first = 0; first < scores.classes(); first += kClassTile) {
       const uint64_t last = std::min<uint64_t>(scores.classes(), first + kClassTile), width = last - first;
@@ -90,15 +91,19 @@ std::vector<double> exact_log_z(const ClassScores& scores, const Features& x) {
 }
 
 std::vector<double> mean_shares(const ClassScores& scores, const Features& x, std::span<const double> log_z) {
-  const size_t blocks = (x.rows() + kRowBlockOfMasses - 1) / kRowBlockOfMasses;
-  std::vector<std::vector<float>> part(blocks, std::vector<float>(scores.classes()));
-  for_each_share(scores, x, log_z, [&](size_t row, std::span<const float> share, uint64_t first) {
-    add_scaled(1.0f, share.data(), part[row / kRowBlockOfMasses].data() + first, share.size());
-  });
+  std::vector<std::vector<float>> part(kBlocksAtOnce, std::vector<float>(scores.classes()));
   std::vector<double> out(scores.classes());
-  for (const std::vector<float>& p : part)
-    for (size_t k = 0; k < out.size(); ++k)
-      out[k] += static_cast<double>(p[k]) / static_cast<double>(x.rows());
+  for (uint64_t first_row = 0; first_row < x.rows(); first_row += kBlocksAtOnce * kRowBlockOfMasses) {
+    const Range rows{first_row, std::min(x.rows(), first_row + kBlocksAtOnce * kRowBlockOfMasses)};
+    for (std::vector<float>& p : part) std::fill(p.begin(), p.end(), 0.0f);
+    for_each_share(scores, x, rows, log_z, [&](size_t row, std::span<const float> share, uint64_t first) {
+      add_scaled(1.0f, share.data(), part[(row - first_row) / kRowBlockOfMasses].data() + first,
+                 share.size());
+    });
+    for (const std::vector<float>& p : part)
+      for (size_t k = 0; k < out.size(); ++k)
+        out[k] += static_cast<double>(p[k]) / static_cast<double>(x.rows());
+  }
   return out;
 }
 
@@ -109,10 +114,11 @@ std::vector<float> cluster_log_masses(const ClassScores& scores, const Features&
   for (uint32_t j = 0; j < n; ++j)
     for (uint32_t i = clusters.begin[j]; i < clusters.begin[j + 1]; ++i) cluster_of[clusters.order[i]] = j;
   std::vector<float> out(x.rows() * n);
-  for_each_share(scores, x, log_z, [&](size_t row, std::span<const float> share, uint64_t first) {
-    float* sum = out.data() + row * n;
-    for (size_t k = 0; k < share.size(); ++k) sum[cluster_of[first + k]] += share[k];
-  });
+  for_each_share(scores, x, {0, x.rows()}, log_z,
+                 [&](size_t row, std::span<const float> share, uint64_t first) {
+                   float* sum = out.data() + row * n;
+                   for (size_t k = 0; k < share.size(); ++k) sum[cluster_of[first + k]] += share[k];
+                 });
   for (uint64_t i = 0; i < x.rows(); ++i)
     for (size_t j = 0; j < n; ++j) {
       float& g = out[i * n + j];
@@ -122,14 +128,14 @@ std::vector<float> cluster_log_masses(const ClassScores& scores, const Features&
 }
 
 MassFit::MassFit(const ModelFile& model, const Features& x, const InputMetric* metric,
-                 const ClassClusters& clusters)
+                 const ClassClusters& clusters, std::span<const double> usage)
     : model_(model), x_(x), metric_(metric), clusters_(clusters.begin.size() - 1), mean_(model.features) {
   for (uint64_t i = 0; i < x.rows(); ++i)
     for_each_entry(x, i, [&](uint32_t j, float v) {
       mean_[j] += static_cast<double>(v) / static_cast<double>(x.rows());
     });
   for (size_t j = 0; j < clusters_; ++j) size_.push_back(clusters.begin[j + 1] - clusters.begin[j]);
-  start(clusters);
+  start(clusters, usage);
   if (metric) whitened_ = metric->whitened(x.dense);
   square_ = squares_of(x);
   norm_ =
@@ -137,7 +143,7 @@ MassFit::MassFit(const ModelFile& model, const Features& x, const InputMetric* m
   for (double& q : square_) q /= norm_;
 }
 
-void MassFit::start(const ClassClusters& clusters) {
+void MassFit::start(const ClassClusters& clusters, std::span<const double> usage) {
   const size_t d = model_.features;
   slope_.resize(clusters_ * d);
   level_.resize(clusters_);
@@ -153,9 +159,14 @@ void MassFit::start(const ClassClusters& clusters) {
         sum.add(score.back());
       }
       level_[j] = sum.value();
-      for (uint32_t i = clusters.begin[j]; i < clusters.begin[j + 1]; ++i)
-        add_scaled(static_cast<float>(std::exp(sum.log_share(score[i - clusters.begin[j]]))),
-                   model_.weight.data() + size_t{clusters.order[i]} * d, slope_.data() + j * d, d);
+      double total = 1;
+      for (uint32_t i = clusters.begin[j]; i < clusters.begin[j + 1]; ++i) total += usage[clusters.order[i]];
+      for (uint32_t i = clusters.begin[j]; i < clusters.begin[j + 1]; ++i) {
+        const uint32_t k = clusters.order[i];
+        const double inputs = usage[k] + std::exp(sum.log_share(score[i - clusters.begin[j]]));
+        add_scaled(static_cast<float>(inputs / total), model_.weight.data() + size_t{k} * d,
+                   slope_.data() + j * d, d);
+      }
     }
   });
 }

@@ -1,10 +1,11 @@
 // Log-masses of clusters of classes, G_j(x) = log sum_{k in j} exp s_k(x), exactly and as affine functions
 //     m_j(x) = mass_j + centroid_j . (x, q),   q = |x|^2 over its mean,
-// which q makes curved, as G_j is. The start is G_j at the mean input and its gradient there, the softmax
-// mean of the rows of the cluster; what that leaves over is regressed, by weighted least squares with a
-// ridge, on q and the whitened inputs (score_rows.h), or without a metric the affine start itself. An input
-// counts by the share of the cluster in its sum, p = exp(G_j - A), with the weight min(1, p / kFullShare),
-// and not at all below kLeastShare.
+// which q makes curved, as G_j is. The start is G_j at the mean input and the gradient that G_j has where the
+// cluster matters: the mean of its rows, class k weighing as many inputs as it is expected to explain, U_k =
+// sum_i p(k|x_i), and one input more by its softmax at the mean input. What that leaves over is regressed, by
+// weighted least squares with a ridge, on q and the whitened inputs (score_rows.h), or without a metric the
+// affine start itself. An input counts by the share of the cluster in its sum, p = exp(G_j - A), with the
+// weight min(1, p / kFullShare), and not at all below kLeastShare.
 #pragma once
 
 #include <span>
@@ -34,9 +35,9 @@ std::vector<float> cluster_log_masses(const ClassScores& scores, const Features&
 
 class MassFit {
  public:
-  // Keeps references. `metric` may be null.
-  MassFit(const ModelFile& model, const Features& x, const InputMetric* metric,
-          const ClassClusters& clusters);
+  // Keeps references but to `usage`, U of the classes. `metric` may be null.
+  MassFit(const ModelFile& model, const Features& x, const InputMetric* metric, const ClassClusters& clusters,
+          std::span<const double> usage);
 
   // centroid and mass from the rows listed, of which G and log Z are given for all.
   void fit(std::span<const uint64_t> rows, std::span<const float> g, std::span<const double> log_z,
@@ -45,7 +46,7 @@ class MassFit {
   void evaluate(const ClassClusters& fitted, std::span<const uint64_t> rows, std::span<float> out) const;
 
  private:
-  void start(const ClassClusters& clusters);
+  void start(const ClassClusters& clusters, std::span<const double> usage);
 
   const ModelFile& model_;
   const Features& x_;

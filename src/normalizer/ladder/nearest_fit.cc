@@ -16,8 +16,7 @@ namespace {
 
 using runtime::NearestSum;
 
-constexpr uint64_t kWeightInputs = 512;  // that say how much mass a class has
-constexpr double kPriorInputs = 2;       // of full weight, that have the scatter of all clusters
+constexpr double kPriorInputs = 2;  // of full weight, that have the scatter of all clusters
 
 Features first_rows(const Features& x, uint64_t rows) {
   Features out;
@@ -96,7 +95,7 @@ std::vector<NearestSum> sums_of(const ClassClusters& clusters, std::span<const f
           sum->add(static_cast<double>(g[i * n + cluster.cluster]));
         return true;
       };
-      runtime::nearest_sum(all, q[i], share, doubt.data(), clusters.begin, stop, exact, &out[i]);
+      runtime::nearest_sum(all, q[i], {share, doubt, clusters.scatter, clusters.begin}, stop, exact, &out[i]);
     }
   });
   return out;
@@ -122,11 +121,12 @@ NearestFitting::NearestFitting(const ModelFile& model, const Features& x, std::s
   const auto scores = make_class_scores(model, x.is_sparse);
   std::optional<InputMetric> metric;
   if (InputMetric::is_for(x)) metric = InputMetric::of(x.dense);
+  std::vector<double> usage = mean_shares(*scores, x, log_z);
   {
     step("clusters");
-    const Features some = first_rows(x, kWeightInputs);
-    std::vector<double> weight = mean_shares(*scores, some, log_z.first(some.rows()));
-    for (double& v : weight) v = std::pow(v + 1e-12, options.weight_power);
+    std::vector<double> weight;
+    for (const double v : usage) weight.push_back(std::pow(v + 1e-12, options.weight_power));
+    const Features some = first_rows(x, kMetricInputs);
     const ScoreRows rows(model, *scores, some, metric ? &*metric : nullptr);
     const ClusterOptions clustering{.clusters = clusters,
                                     .iterations = options.iterations,
@@ -136,7 +136,8 @@ NearestFitting::NearestFitting(const ModelFile& model, const Features& x, std::s
   }
   step("masses of clusters");
   g_ = cluster_log_masses(*scores, x, log_z, clusters_);
-  const MassFit masses(model, x, metric ? &*metric : nullptr, clusters_);
+  for (double& v : usage) v *= static_cast<double>(x.rows());
+  const MassFit masses(model, x, metric ? &*metric : nullptr, clusters_, usage);
   m_ = cross_fitted(masses, x.rows(), g_, log_z, clusters_);
   std::vector<uint64_t> all(x.rows());
   std::iota(all.begin(), all.end(), 0);

@@ -32,7 +32,9 @@ struct Masses {
   double largest_error() {
     std::optional<InputMetric> metric;
     if (!x.is_sparse) metric = InputMetric::of(x.dense);
-    const MassFit fit(model, x, metric ? &*metric : nullptr, clusters);
+    std::vector<double> usage = mean_shares(*make_class_scores(model, x.is_sparse), x, log_z);
+    for (double& v : usage) v *= static_cast<double>(x.rows());
+    const MassFit fit(model, x, metric ? &*metric : nullptr, clusters, usage);
     const std::vector<uint64_t> rows = numbers(0, x.rows());
     fit.fit(rows, g, log_z, clusters);
     std::vector<float> m(g.size());
@@ -73,6 +75,20 @@ TEST(ClusterMasses, AffineMassesAreExact) {
 TEST(ClusterMasses, CurvedOnesAreClose) {
   EXPECT_LT(Masses(4, 0.3, false).largest_error(), 0.5);
   EXPECT_LT(Masses(4, 0.3, true).largest_error(), 1.0);
+}
+
+// Where a cluster matters it has the gradient of the class that matters there, whatever the others are at the
+// mean input. Without inputs to regress on, the start is what is fitted.
+TEST(ClusterMasses, StartFromTheRowsThatAreUsed) {
+  Masses masses(4, 0.5, false);
+  std::vector<double> usage(60);
+  for (const uint32_t k : {0u, 1u, 2u, 3u}) usage[k] = 1e9;
+  const InputMetric metric = InputMetric::of(masses.x.dense);
+  const MassFit fit(masses.model, masses.x, &metric, masses.clusters, usage);
+  fit.fit({}, masses.g, masses.log_z, masses.clusters);
+  for (uint32_t j = 0; j < 4; ++j)
+    for (uint32_t i = 0; i < 5; ++i)
+      EXPECT_NEAR(masses.clusters.centroid[i * 4 + j], masses.model.weight[j * 5 + i], 1e-5);
 }
 
 TEST(ClusterMasses, SharesOfClassesSumToOne) {

@@ -65,37 +65,73 @@ inline size_t doubtful_clusters(std::span<const float> doubt, std::span<const ui
   }
 }
 
-// share and doubt are those of Kernels::cluster_shares, `all` its result, `square` that of x;
-// exact(candidates, &sum) gives the LogSumExp of some clusters together, or false, which ends it. As many are
-// asked for at once as the shares say are needed.
-template <class Exact>
-bool nearest_sum(const ClusterShares& all, double square, std::span<const float> share, const float* doubt,
-                 std::span<const uint32_t> begin, double stop, const Exact& exact, NearestSum* out) {
-  DoubtfulCluster candidate[kMostDoubtful];
-  const size_t n =
-      doubtful_clusters({doubt, share.size()}, begin, stop * stop * all.total * all.total, candidate);
-  DoubtfulCluster* last = candidate + n;  // a heap; behind it those that were taken, the latest first
-  std::make_heap(candidate, last);
-  *out = {static_cast<double>(all.most), 0, all.total, all.doubt, square, 0};
-  while (last > candidate) {
-    const double bound = stop * stop * (out->near + out->left) * (out->near + out->left);
-    const auto is_doubted = [&] {
-      return stop == 0 || out->rest > bound;
-    };  // 0: all, however doubts are rounded
-    if (!is_doubted()) break;
-    DoubtfulCluster* const end = last;
-    while (last > candidate && is_doubted()) {
-      std::pop_heap(candidate, last--);
-      const uint32_t j = last->cluster;
-      out->left = std::max(0.0, out->left - static_cast<double>(share[j]));
-      out->rest = std::max(0.0, out->rest - static_cast<double>(doubt[j]));
-      out->cost += begin[j + 1] - begin[j];
-    }
-    LogSumExp sum;
-    if (!exact(std::span<const DoubtfulCluster>(last, end), &sum)) return false;
-    out->near += sum.sum * std::exp(sum.max - out->most);
+// What Kernels::cluster_shares writes, and what it read.
+struct SharedClusters {
+  std::span<float> share, doubt;  // of clusters that were summed: 0
+  std::span<const float> scatter;
+  std::span<const uint32_t> begin;
+};
+
+// Below this part of what it was estimated to be, the sum has lost the digits of its smaller terms.
+inline constexpr double kLostLevel = 1e-3;
+
+// The largest cluster left, or the sum, as the new unit, in which nothing that matters is too small for a
+// float.
+inline void rescale(const SharedClusters& all, NearestSum* sum) {
+  double unit = sum->near;
+  for (const float v : all.share) unit = std::max(unit, static_cast<double>(v));
+  if (!(unit > 0)) return;
+  sum->most += std::log(unit);
+  sum->near /= unit;
+  sum->left = sum->rest = 0;
+  for (size_t j = 0; j < all.share.size(); ++j) {
+    const double share = static_cast<double>(all.share[j]) / unit;
+    const double exponent =
+        std::min(static_cast<double>(kMostDoubt), sum->square * static_cast<double>(all.scatter[j]));
+    const double doubt = share * std::expm1(exponent);
+    all.share[j] = static_cast<float>(share);
+    all.doubt[j] = static_cast<float>(doubt * doubt);
+    sum->left += share;
+    sum->rest += doubt * doubt;
   }
-  return true;
+}
+
+// `first` is the result of Kernels::cluster_shares, `square` that of x; exact(candidates, &sum) gives the
+// LogSumExp of some clusters together, or false, which ends it. As many are asked for at once as the shares
+// say are needed. Where clusters turn out to be far smaller than they were estimated, what is left is looked
+// at again, in units of what is left.
+template <class Exact>
+bool nearest_sum(const ClusterShares& first, double square, const SharedClusters& all, double stop,
+                 const Exact& exact, NearestSum* out) {
+  *out = {static_cast<double>(first.most), 0, first.total, first.doubt, square, 0};
+  for (;;) {
+    const double level = out->near + out->left;
+    const auto bound = [&] { return stop * stop * (out->near + out->left) * (out->near + out->left); };
+    DoubtfulCluster candidate[kMostDoubtful];
+    DoubtfulCluster* last = candidate + doubtful_clusters(all.doubt, all.begin, bound(), candidate);
+    std::make_heap(candidate, last);  // behind it those that were taken, the latest first
+    while (last > candidate && out->near + out->left > kLostLevel * level) {
+      const double most = bound();
+      const auto is_doubted = [&] {
+        return stop == 0 || out->rest > most;
+      };  // 0: all, however doubts are rounded
+      if (!is_doubted()) break;
+      DoubtfulCluster* const end = last;
+      while (last > candidate && is_doubted()) {
+        std::pop_heap(candidate, last--);
+        const uint32_t j = last->cluster;
+        out->left = std::max(0.0, out->left - static_cast<double>(all.share[j]));
+        out->rest = std::max(0.0, out->rest - static_cast<double>(all.doubt[j]));
+        out->cost += all.begin[j + 1] - all.begin[j];
+        all.share[j] = all.doubt[j] = 0;
+      }
+      LogSumExp sum;
+      if (!exact(std::span<const DoubtfulCluster>(last, end), &sum)) return false;
+      out->near += sum.sum * std::exp(sum.max - out->most);
+    }
+    if (!(out->near + out->left < 0.5 * level)) return true;
+    rescale(all, out);
+  }
 }
 
 }  // namespace selfnorm::runtime

@@ -170,6 +170,17 @@ static void train(char** argument) {
   fclose(text);
 }
 
+/* The tagger of a model; its names are those of `data`. */
+static crfsuite_tagger_t* open_tagger(const char* path, crfsuite_data_t* data) {
+  crfsuite_tagger_t* tagger;
+  crfsuite_model_t* model = open_model(path);
+  crfsuite_data_init(data);
+  if (model->get_tagger(model, &tagger) || model->get_attrs(model, &data->attrs) ||
+      model->get_labels(model, &data->labels))
+    fail("cannot use the model", path);
+  return tagger;
+}
+
 static long label_sentence(crfsuite_tagger_t* tagger, crfsuite_instance_t* sentence, int* labels) {
   double score;
   tagger->set(tagger, sentence);
@@ -181,12 +192,7 @@ static void tag(char** argument, int streams) {
   enum { kLongest = 100000 };
   int* labels = malloc(kLongest * sizeof(int));
   crfsuite_data_t data;
-  crfsuite_tagger_t* tagger;
-  crfsuite_model_t* model = open_model(argument[0]);
-  crfsuite_data_init(&data);
-  if (model->get_tagger(model, &tagger) || model->get_attrs(model, &data.attrs) ||
-      model->get_labels(model, &data.labels))
-    fail("cannot use the model", argument[0]);
+  crfsuite_tagger_t* tagger = open_tagger(argument[0], &data);
   long tokens = 0, right = 0;
   double start = now(), read = start;
   if (streams) {
@@ -230,12 +236,7 @@ static int has_all_labels(const crfsuite_instance_t* sentence) {
 
 static void nll(char** argument) {
   crfsuite_data_t data;
-  crfsuite_tagger_t* tagger;
-  crfsuite_model_t* model = open_model(argument[0]);
-  crfsuite_data_init(&data);
-  if (model->get_tagger(model, &tagger) || model->get_attrs(model, &data.attrs) ||
-      model->get_labels(model, &data.labels))
-    fail("cannot use the model", argument[0]);
+  crfsuite_tagger_t* tagger = open_tagger(argument[0], &data);
   read_all(argument[1], &data, 0);
   long sentences = 0, tokens = 0, right = 0;
   double sum = 0;

@@ -102,4 +102,24 @@ class HeadLadder {
   std::unique_ptr<const Content> content_;
 };
 
+// b(h) for a log Z that was computed elsewhere: that of scores which are capped by tanh, say, where no vector
+// can be added to the weights without changing probabilities.
+struct NormalizerFitOptions {
+  uint32_t hidden = 64;   // units of the network; 0: linear
+  double hold_out = 0.5;  // of the states: they measure and certify, and are fitted to by nobody
+  double rho = 0.01, confidence = 0.99;
+  uint64_t seed = 0;
+};
+
+struct FittedNormalizer {
+  HeadNormalizer b;                    // score - b(h) is nearly a log-probability
+  uint64_t fitted = 0, certified = 0;  // states
+  double mean = 0, rms = 0;            // of log Z - b on the states held out
+  std::optional<double> eps;           // with the confidence, all but a share rho of states are within this
+};
+
+// One log Z for each state. Throws Error for what does not fit together and fewer than 20 states.
+FittedNormalizer fit_normalizer(const Rows& states, std::span<const double> log_z,
+                                const NormalizerFitOptions& options = {});
+
 }  // namespace selfnorm

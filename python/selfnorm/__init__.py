@@ -18,7 +18,8 @@ _PLACES = {
     "SelfNormalizedClassifier": "classifier", "EnergyDensity": "density", "EnergyRegressor": "regressor",
     "PredictiveDistribution": "regressor", "CRF": "crf", "LanguageModel": "language_model", "State": "language_model",
     "load": "_base",
-    "Result": "_base", "normalize_head": "head", "NormalizedHead": "head", "normalize_checkpoint": "head",
+    "Result": "_base", "normalize_head": "head", "NormalizedHead": "head", "fit_normalizer": "head", "FittedNormalizer": "head",
+    "normalize_checkpoint": "head",
     "report": "_report", "Report": "_report", "Error": "_core",
 }
 _MODULES = ("torch", "torch_gpu", "runtime")

@@ -78,6 +78,27 @@ def normalize_head(W, b, H, within=0.1, *, rho=0.01, confidence=0.99, max_cost=0
     return found
 
 
+class FittedNormalizer(Result):
+    """b(h): mean and rms of log Z - b on the `certified` states that were held out of the `fitted` ones, and the eps that all but
+    a share of states are within."""
+
+    def log_normalizer(self, states):
+        """b(h), less which a score is nearly a log-probability."""
+        b, h = self.normalizer, as_numpy(states)
+        out = b["intercept"] + h @ b["slope"].astype(np.float64)
+        if len(b["output"]):
+            out = out + np.maximum(h @ b["hidden_weight"].T + b["hidden_bias"], 0) @ b["output"].astype(np.float64)
+        return out
+
+
+def fit_normalizer(H, log_z, *, hidden=64, rho=0.01, confidence=0.99, hold_out=0.5, seed=0):
+    """A network of `hidden` units for a log Z that you computed, one for each of the states H (n x features): where no gauge can
+    be moved into the weights, as where scores are capped by tanh. The states held out measure and certify it."""
+    states, values = as_numpy(H), np.asarray(as_numpy(log_z), dtype=np.float64)
+    options = dict(hidden=hidden, rho=rho, confidence=confidence, hold_out=hold_out, seed=seed)
+    return FittedNormalizer(_core.fit_normalizer(states.reshape(-1, states.shape[-1]), values.ravel(), options))
+
+
 def normalize_checkpoint(directory, states, out=None, *, within=0.1, vocabulary=0, link=False, states_name="", weight_name="",
                          bias_name="", rho=0.01, confidence=0.99, hold_out=0.1, seed=0):
     """The head of a directory of Hugging Face's layout (config.json, model.safetensors or shards with an index), as

@@ -345,7 +345,29 @@ HeadType head_type(const py::handle& name) {
   return text == "bfloat16" ? HeadType::bfloat16 : text == "float16" ? HeadType::float16 : HeadType::float32;
 }
 
+py::dict dict_of(HeadNormalizer&& n) {
+  using namespace py::literals;
+  const uint64_t hidden = n.output.size();
+  return py::dict("intercept"_a = n.intercept, "slope"_a = owned(std::move(n.slope)),
+                  "hidden_weight"_a = owned_rows(std::move(n.hidden_weight), hidden),
+                  "hidden_bias"_a = owned(std::move(n.hidden_bias)), "output"_a = owned(std::move(n.output)));
+}
+
 void declare_head(py::module_& m) {
+  m.def("fit_normalizer", [](const py::array& states, const Tight<double>& log_z, const py::dict& given) {
+    using namespace py::literals;
+    NormalizerFitOptions options;
+    options.hidden = py::cast<uint32_t>(given["hidden"]);
+    options.hold_out = py::cast<double>(given["hold_out"]);
+    options.rho = py::cast<double>(given["rho"]);
+    options.confidence = py::cast<double>(given["confidence"]);
+    options.seed = py::cast<uint64_t>(given["seed"]);
+    const Rows h = rows_of(states);
+    FittedNormalizer found = unlocked([&] { return fit_normalizer(h, span_of(log_z), options); });
+    return py::dict("normalizer"_a = dict_of(std::move(found.b)), "fitted"_a = found.fitted,
+                    "certified"_a = found.certified, "mean"_a = found.mean, "rms"_a = found.rms,
+                    "eps"_a = found.eps);
+  });
   m.def("normalize_head", [](const py::array& weight, const std::optional<Tight<float>>& bias,
                              const py::array& states, const py::dict& given) {
     using namespace py::literals;
@@ -364,7 +386,6 @@ void declare_head(py::module_& m) {
     const std::span<const float> b = bias ? span_of(*bias) : std::span<const float>();
     NormalizedHead found = unlocked([&] { return normalize_head(w, b, h, options); });
     HeadNormalizer& n = found.normalizer;
-    const uint64_t hidden = n.output.size();
     py::list rungs;
     for (const HeadRung& r : found.rungs)
       rungs.append(py::dict("name"_a = r.name, "kind"_a = r.kind, "cost"_a = r.cost, "rms"_a = r.rms,
@@ -377,11 +398,7 @@ void declare_head(py::module_& m) {
                  "eps"_a = found.rung().eps, "reason"_a = found.reason, "fitted"_a = found.fitted,
                  "certified"_a = found.certified, "ladder"_a = py::bytes(found.ladder),
                  "normalizer"_a = py::none());
-    if (!n.slope.empty())
-      out["normalizer"] = py::dict("intercept"_a = n.intercept, "slope"_a = owned(std::move(n.slope)),
-                                   "hidden_weight"_a = owned_rows(std::move(n.hidden_weight), hidden),
-                                   "hidden_bias"_a = owned(std::move(n.hidden_bias)),
-                                   "output"_a = owned(std::move(n.output)));
+    if (!n.slope.empty()) out["normalizer"] = dict_of(std::move(n));
     return out;
   });
   m.def("normalize_checkpoint", [](const std::string& directory, const std::string& states,
@@ -429,7 +446,14 @@ void declare_head(py::module_& m) {
 }  // namespace
 
 PYBIND11_MODULE(_core, m) {
-  py::register_exception<Error>(m, "Error", PyExc_ValueError);
+  static auto* error = new py::exception<Error>(m, "Error", PyExc_ValueError);  // as long as the process
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const Error& e) {
+      PyErr_SetString(error->ptr(), as_keywords(e.what()).c_str());
+    }
+  });
   name_options_as_keywords();
   m.def("option_list", [](const std::string& table) {
     py::list out;

@@ -107,8 +107,10 @@ Sequences tokens_for(const CrfModel& model, const std::vector<TokenSentence>& x,
   if (model.encoder.format == SequenceFormat::attributes)
     throw Error("found tokens; the CRF has no templates and was trained on attributes");
   const MemoryFile file("the sentences", column_lines(x, y));
-  return read_sequences(file.path(), encoder_for(model.encoder, SequenceFormat::columns), !y.empty(),
-                        UnseenLabel::kept);
+  return file.read_by([&](const std::string& path) {
+    return read_sequences(path, encoder_for(model.encoder, SequenceFormat::columns), !y.empty(),
+                          UnseenLabel::kept);
+  });
 }
 
 CrfTrainOptions options_of(const Options& given) {
@@ -174,11 +176,13 @@ Crf Crf::train(const std::vector<TokenSentence>& x, const std::vector<LabelSeque
   const CrfTrainOptions options = options_of(given);
   if (y.empty()) throw Error("found no labels; expected a label sequence for every sentence");
   const MemoryFile file("the sentences", column_lines(x, y));
-  CrfModel model = trained_crf(learn_sequences(file.path(), {.format = SequenceFormat::columns,
-                                                             .target = {},
-                                                             .templates = options.templates,
-                                                             .templates_name = "templates",
-                                                             .min_count = options.min_count}),
+  CrfModel model = trained_crf(file.read_by([&](const std::string& path) {
+    return learn_sequences(path, {.format = SequenceFormat::columns,
+                                  .target = {},
+                                  .templates = options.templates,
+                                  .templates_name = "templates",
+                                  .min_count = options.min_count});
+  }),
                                options.training, run);
   return Crf(opened(std::move(model)));
 }

@@ -67,11 +67,13 @@ LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, co
   language_model_option_table(options, ladder).set(given);
   options.validate();
   training_ladder_option_table(ladder).validate();
-  const LearnedCorpus learned = learn_corpus(sentence_file(sentences).path(),
-                                             {.vocabulary = options.vocabulary,
-                                              .hold_out = hold_out_share(run, kHeldOutSentences),
-                                              .seed = options.training.seed},
-                                             temporary_folder());
+  const LearnedCorpus learned = sentence_file(sentences).read_by([&](const std::string& path) {
+    return learn_corpus(path,
+                        {.vocabulary = options.vocabulary,
+                         .hold_out = hold_out_share(run, kHeldOutSentences),
+                         .seed = options.training.seed},
+                        temporary_folder());
+  });
   EncoderPlan plan = language_plan(learned, options.order);
   if (const EncoderOptions& encoder = options.training.encoder; !encoder.embeddings.empty())
     plan.embedding =
@@ -171,8 +173,9 @@ double LanguageModel::score(const SentenceState& in, const std::string& word, Se
 }
 
 LanguageQuality LanguageModel::evaluate(const std::vector<std::string>& sentences) const {
-  const TokenCorpus corpus =
-      read_corpus(sentence_file(sentences).path(), WordVocabulary(vocabulary()), temporary_folder());
+  const TokenCorpus corpus = sentence_file(sentences).read_by([&](const std::string& path) {
+    return read_corpus(path, WordVocabulary(vocabulary()), temporary_folder());
+  });
   const LanguageEvaluation found = evaluate_language(content_->model, corpus);
   return {.words = found.tokens,
           .unknown = found.unknown,

@@ -10,7 +10,7 @@
 namespace selfnorm {
 
 MemoryFile::MemoryFile(const char* name, std::string_view text)
-    : descriptor_(memfd_create(name, MFD_CLOEXEC)) {
+    : name_(name), descriptor_(memfd_create(name, MFD_CLOEXEC)) {
   while (descriptor_ >= 0 && !text.empty()) {
     const ssize_t written = write(descriptor_, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -25,5 +25,11 @@ MemoryFile::MemoryFile(const char* name, std::string_view text)
 MemoryFile::~MemoryFile() { close(descriptor_); }
 
 std::string MemoryFile::path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
+
+std::string MemoryFile::named(std::string text) const {
+  const std::string mine = path();
+  if (const size_t at = text.find(mine); at != std::string::npos) text.replace(at, mine.size(), name_);
+  return text;
+}
 
 }  // namespace selfnorm

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "selfnorm/error.h"
+
 namespace selfnorm {
 
 class MemoryFile {
@@ -14,8 +16,20 @@ class MemoryFile {
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   std::string path() const;
+  // What `read` makes of the path; errors name the text as it is called.
+  template <class Read>
+  auto read_by(const Read& read) const {
+    try {
+      return read(path());
+    } catch (const Error& error) {
+      throw Error(named(error.what()));
+    }
+  }
 
  private:
+  std::string named(std::string text) const;
+
+  std::string name_;
   int descriptor_;
 };
 

@@ -330,9 +330,24 @@ def test_files_that_cannot_be_copied_are_errors(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["model", "model-file"]
 
 
+def test_capped_scores_get_a_normalizer_of_their_own():
+    W, _, H = head(0.4, states=4000)
+    capped = 3 * np.tanh((H @ W.T).astype(np.float64) / 3)
+    exact = np.log(np.exp(capped).sum(axis=1))
+    found = selfnorm.fit_normalizer(H, exact, hidden=32)
+    error = exact - found.log_normalizer(H)
+    assert found.fitted == found.certified == 2000 and np.mean(np.abs(error) > found.eps) <= 0.01
+    assert found.rms < 0.5 * exact.std() and abs(np.sqrt(np.mean(error ** 2)) - found.rms) < 0.2 * found.rms
+    assert selfnorm.fit_normalizer(H, exact, hidden=0).rms > found.rms
+    with pytest.raises(selfnorm.Error, match="3999 values of log Z for 4000 states"):
+        selfnorm.fit_normalizer(H, exact[1:])
+    with pytest.raises(selfnorm.Error, match="log Z 7 .*NaN"):
+        selfnorm.fit_normalizer(H, np.where(np.arange(4000) == 7, np.nan, exact))
+
+
 def test_what_cannot_be_normalised_says_why(tmp_path):
     _, _, H = checkpoint(tmp_path / "capped", names=("model.embed_tokens.weight", None), config={"final_logit_softcapping": 30.0})
-    with pytest.raises(selfnorm.Error, match="tanh"):
+    with pytest.raises(selfnorm.Error, match="tanh.*fit_normalizer"):
         selfnorm.normalize_checkpoint(tmp_path / "capped", H)
     for name in ("logit_scale", "logits_scaling"):
         checkpoint(tmp_path / name, names=("model.embed_tokens.weight", None), config={name: 0})

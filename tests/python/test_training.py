@@ -231,6 +231,15 @@ def test_mistakes_are_value_errors(X, y, words):
         selfnorm.SelfNormalizedClassifier().fit(X, y)
 
 
+def test_errors_name_keywords_and_what_was_given():
+    with pytest.raises(selfnorm.Error, match=r"^the sentences: no word occurs 2 times or more; lower min_count$"):
+        selfnorm.LanguageModel().fit(["a b", "c d"])
+    with pytest.raises(selfnorm.Error, match="the data has no label '--on'"):
+        selfnorm.SelfNormalizedClassifier(class_weight={"--on": 2.0}).fit(np.eye(4), ["a", "b", "a", "b"])
+    with pytest.raises(selfnorm.Error, match="give its sides with lower X,... and upper X"):
+        selfnorm.EnergyDensity(energy="truncated-gaussian").fit(np.eye(4))
+
+
 def test_lone_surrogates_and_odd_texts():
     model = selfnorm.SelfNormalizedClassifier().fit(["a\tb\n", "c\0d", "\u00e9", ""] * 5, ["x", "y", "x", "y"] * 5)
     assert model.predict(["", "\U0001f600"]).shape == (2,)

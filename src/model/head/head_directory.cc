@@ -197,7 +197,7 @@ void check_config(const DirectoryJson& config, const std::string& path, HeadDire
         "changes "
         "probabilities, and nothing can be moved into the weights without loss; fit b(h) to log Z of the "
         "capped "
-        "scores instead (selfnorm.torch_gpu.log_normalizer takes softcap), or set it to null in a model that "
+        "scores instead (fit_normalizer of Python and C++), or set it to null in a model that "
         "was "
         "trained on without",
         path, cap);

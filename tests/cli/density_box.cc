@@ -55,14 +55,17 @@ TEST(DensityInABox, HasNoMassBehindTheWalls) {
 TEST(DensityInABox, WhatDoesNotFitTheBoxIsSaid) {
   const Folder folder;
   write_walls(folder, "data.csv", 200, 1);
-  expect_user_error(folder.run({"train", "density", "data.csv", "--lower", "6,0", "--upper", "inf,1"}),
-                    "outside the support");
-  expect_user_error(folder.run({"train", "density", "data.csv", "--lower", "5", "--upper", "9"}),
+  expect_user_error(
+      folder.run({"train", "density", "data.csv", "--quiet", "--lower", "6,0", "--upper", "inf,1"}),
+      "column 'x' has the value 5.0");
+  expect_user_error(folder.run({"train", "density", "data.csv", "--quiet", "--lower", "5", "--upper", "9"}),
                     "2 columns");
-  expect_user_error(folder.run(with_walls({"train", "density", "data.csv", "--base", "none"})), "--base");
+  expect_user_error(folder.run(with_walls({"train", "density", "data.csv", "--quiet", "--base", "none"})),
+                    "--base");
   write_bits(folder);
-  expect_user_error(folder.run({"train", "density", "bits.csv", "--lower", "0,0,0,0", "--upper", "1,1,1,1"}),
-                    "real numbers");
+  expect_user_error(
+      folder.run({"train", "density", "bits.csv", "--quiet", "--lower", "0,0,0,0", "--upper", "1,1,1,1"}),
+      "real numbers");
 }
 
 }  // namespace

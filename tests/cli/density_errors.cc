@@ -35,7 +35,7 @@ TEST(DensityErrors, OptionsThatDoNothingAreRefused) {
   error({"--energy", "gaussian", "--residual"},
         "--residual belongs to --energy mlp, found --energy gaussian");
   error({"--fourier", "0", "--fourier-scale", "9"}, "--fourier-scale belongs to Fourier features");
-  error({"--lower", "0,0", "--upper", "9,9"}, "--lower belongs to --energy truncated-gaussian");
+  error({"--energy", "exponential", "--lower", "0,0", "--upper", "9,9"}, "--lower belongs to --energy mlp");
   error({"--proposal", "gaussian", "--defensive", "0.1"}, "--defensive belongs to --proposal mixture");
   error({"--objective", "fit"}, "--steps belongs to energies that are trained");
   error({"--hold-out", "0.2", "--valid", "data.csv"}, "--hold-out");

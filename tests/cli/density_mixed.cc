@@ -70,11 +70,12 @@ TEST(MixedDensity, GoesThroughEveryCommand) {
 TEST(MixedDensity, WhatIsFittedSaysWhatItIsOver) {
   const Folder folder;
   write_cars(folder, "data.csv", 300, 1);
-  expect_user_error(folder.run({"train", "density", "data.csv", "--proposal", "kde"}),
+  expect_user_error(folder.run({"train", "density", "data.csv", "--quiet", "--proposal", "kde"}),
                     "real numbers and levels");
-  expect_user_error(folder.run({"train", "density", "data.csv", "--energy", "gaussian"}), "words and levels");
-  expect_user_error(folder.run({"train", "density", "data.csv", "--space", "real"}), "has words");
-  expect_user_error(folder.run({"train", "density", "data.csv", "--objective", "dsm"}), "words");
+  expect_user_error(folder.run({"train", "density", "data.csv", "--quiet", "--energy", "gaussian"}),
+                    "words and levels");
+  expect_user_error(folder.run({"train", "density", "data.csv", "--quiet", "--space", "real"}), "has words");
+  expect_user_error(folder.run({"train", "density", "data.csv", "--quiet", "--objective", "dsm"}), "words");
   // Without the words the bits beside numbers are levels still, and can be numbers.
   const Outcome bits = folder.run({"train", "density", "data.csv", "--drop", "kind", "--objective", "fit",
                                    "--proposal", "products:2", "--out", "bits", "--no-report"});
@@ -84,6 +85,34 @@ TEST(MixedDensity, WhatIsFittedSaysWhatItIsOver) {
                                    "--proposal", "mixture:2", "--out", "real", "--no-report"});
   ASSERT_EQ(real.code, 0) << real.err;
   EXPECT_EQ(folder.run({"info", "real", "--json"}).json()["space"], "real");
+}
+
+// Degrees near 180 and -180 are neighbours for predict as they are for evaluate.
+TEST(DirectedDensity, PredictReadsAnglesAsTheyWereTrained) {
+  const Folder folder;
+  std::minstd_rand random(4);
+  std::string text = "a,b\n";
+  for (int i = 0; i < 400; ++i)
+    text += fmt::format("{:.3f},{:.3f}\n",
+                        (i % 2 == 0 ? 180 : -180) + 10 * normal(random) * (i % 2 == 0 ? -1 : 1),
+                        360 * uniform(random));
+  folder.write("turns.csv", text);
+  ASSERT_EQ(folder
+                .run({"train", "density", "turns.csv", "--space", "torus", "--objective", "fit", "--proposal",
+                      "directions:2", "--out", "run", "--no-report"})
+                .code,
+            0);
+  folder.write("two.csv", "a,b\n0,10\n179,10\n");
+  const Outcome ranked = folder.run({"predict", "run", "two.csv"});  // row,log_density,rank,unusual
+  ASSERT_EQ(ranked.code, 0) << ranked.err;
+  std::istringstream lines(ranked.out);
+  std::string line;
+  std::vector<double> found;
+  for (std::getline(lines, line); std::getline(lines, line);)
+    found.push_back(std::stod(line.substr(line.find(',') + 1)));
+  ASSERT_EQ(found.size(), 2u);
+  const double far = found[0], near = found[1];
+  EXPECT_GT(near, far + 5);
 }
 
 }  // namespace

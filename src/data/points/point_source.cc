@@ -78,9 +78,12 @@ TableLayout point_layout(Input& input, char separator, const PointOptions& optio
     layout.first_line = sample.next_line;
   }
   for (const std::string& name : options.categorical) wordy.push_back(columns.column(name, "categorical"));
-  for (uint32_t c = 0; c < columns.size() && !options.known; ++c)
-    if (layout.role[c] != TableLayout::kDropped && sample.later > 0 && !sample.has_number[c])
+  for (uint32_t c = 0; c < columns.size() && !options.known; ++c) {
+    const bool starts_with_number = !columns.has_header() && is_number(sample.first[c]);
+    if (layout.role[c] != TableLayout::kDropped && sample.later > 0 && !sample.has_number[c] &&
+        !starts_with_number)
       wordy.push_back(c);
+  }
   for (uint32_t c = 0; c < columns.size() && options.known; ++c) {
     const uint32_t j = layout.role[c];
     if (j < options.known->size() && !(*options.known)[j].empty()) wordy.push_back(c);

@@ -65,7 +65,7 @@ class ColumnReader {
       if (!std::isfinite(value))
         throw_at(frame_.file, frame_.line[i], "in column {}: found {}, expected a number{}",
                  quoted_text(column.name), std::isnan(value) ? "a missing value" : "one beyond 32-bit floats",
-                 " (a column that is left out: --drop)");
+                 " (or leave the column out: --drop)");
       values_[i * columns_ + j] = value;
     }
   }

@@ -162,10 +162,10 @@ class Choice {
     for (const double factor : factors)
       add(fmt::format("kernels:{:.4g}", factor * concentration),
           fit_direction_kernels(data_, map, factor * concentration, options_.fit.seed));
-    for (const uint32_t neighbour : {4u, 12u, 36u})
-      for (const double factor : {1.0, 4.0})
-        add(fmt::format("kernels by neighbour {}, {:g}", neighbour, factor),
-            fit_neighbour_kernels(data_, map, {neighbour, factor}, options_.fit.seed));
+    const std::vector<uint32_t> neighbours{2, 6, 16, 40};
+    auto fitted = fit_neighbour_kernels(data_, map, neighbours, options_.fit.seed);
+    for (size_t i = 0; i < neighbours.size(); ++i)
+      add(fmt::format("neighbours:{}", neighbours[i]), std::move(fitted[i]));
     if (!map.is_sphere() && !options_.is_smooth) try_networks(2);
   }
 

@@ -7,9 +7,9 @@
 //           kernels (up to 16 columns) and autoregressive networks; in a box all of them cut off at its
 //           walls (truncated.h), and the uniform distribution where every end is finite
 //   angles, sphere  mixtures of directions, with twice the components as long as that gains; kernels of five
-//           concentrations; angles: autoregressive networks
-//   mixed   mixtures of products of the columns, with twice the components as long as that gains; kernels of
-//           three concentrations; autoregressive networks
+//           concentrations, and of those that follow how close rows lie; angles: autoregressive networks
+//   mixed   mixtures of products of the columns, with twice the components as long as that gains; both
+//           kinds of kernels; autoregressive networks
 #pragma once
 
 #include <functional>

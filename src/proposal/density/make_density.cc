@@ -64,7 +64,8 @@ Support space_of(const Points& data, const FitOptions& options) {
 DirectionMap map_of(const FitOptions& options) {
   if (options.space.wraps.empty())
     throw Error(
-        "directions and kernels are for angles, the sphere and mixed tables: --space torus or sphere, or "
+        "directions, kernels and neighbours are for angles, the sphere and mixed tables: --space torus or "
+        "sphere, or "
         "--periodic");
   return DirectionMap::of(options.space);
 }
@@ -132,6 +133,11 @@ const Kind kKinds[] = {
     {"kernels", [](const std::string& a) { bandwidth_of(a); },
      [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
        return fit_direction_kernels(data, map_of(options), bandwidth_of(a), options.seed);
+     }},
+    {"neighbours", [](const std::string& a) { components_of<12>(a); },
+     [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       const uint32_t k = components_of<12>(a);
+       return std::move(fit_neighbour_kernels(data, map_of(options), {&k, 1}, options.seed).front());
      }},
     {"autoregressive", [](const std::string& a) { components_of<256>(a); },
      [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {

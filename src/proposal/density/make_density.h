@@ -15,6 +15,7 @@
 //   directions[:components] mixture of von Mises products or von Mises-Fisher distributions by EM (16):
 //                        angles and the sphere
 //   kernels[:concentration] von Mises or von Mises-Fisher kernels on (a sample of) the data, likewise
+//   neighbours[:k]       such kernels, narrow where the k-th nearest row is close (12)
 //   stacked              what choose_density.h finds, restored only
 //   truncated            one of the above over real numbers, cut off at the box of FitOptions::space,
 //   restored

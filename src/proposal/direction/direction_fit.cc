@@ -19,6 +19,8 @@ using CoordinateKind = Coordinate::Kind;
 constexpr double kMostConcentration = 1e5;
 constexpr uint64_t kDirectionStream = 0xD1EC, kMostKernels = 10'000;
 constexpr size_t kDirectionPieces = 8, kDirectionTile = 64;
+constexpr double kDistances = 8e8;  // products of rows and features
+constexpr double kNeighbourFactor = 4;
 constexpr double kPriorRows = 1;
 
 double norm_of(const double* x, size_t n) { return std::sqrt(dot(x, x, n)); }
@@ -295,30 +297,42 @@ std::unique_ptr<DirectionMixture> fit_direction_kernels(const Points& data, cons
                     [chosen](uint64_t) { return chosen; });
 }
 
-std::unique_ptr<DirectionMixture> fit_neighbour_kernels(const Points& data, const DirectionMap& map,
-                                                        const NeighbourKernels& kernels, uint64_t seed) {
+std::vector<std::unique_ptr<DirectionMixture>> fit_neighbour_kernels(const Points& data,
+                                                                     const DirectionMap& map,
+                                                                     std::span<const uint32_t> neighbours,
+                                                                     uint64_t seed) {
   require_finite_points(data);
-  SELFNORM_CHECK(kernels.neighbour > 0 && kernels.factor > 0);
-  const std::vector<float> rows = some_rows(data, kMostKernels, seed);
+  const size_t width = DirectionMixture::features(map);
+  const auto most = static_cast<uint64_t>(std::sqrt(kDistances / static_cast<double>(width)));
+  const std::vector<float> rows = some_rows(data, std::min(kMostKernels, most), seed);
   const Points centres{rows.data(), rows.size() / data.columns, data.columns};
-  const size_t width = DirectionMixture::features(map), n = centres.rows;
+  const size_t n = centres.rows;
   const std::vector<double> phi = comparable_rows(centres, map);
-  const size_t place = std::min<size_t>(kernels.neighbour, n - 1);  // 0: the row itself
-  std::vector<double> concentration(n, kernels.factor);
+  std::vector<double> concentration(neighbours.size() * n);
   parallel_ranges(n, kDirectionTile, [&](size_t begin, size_t end) {
     std::vector<double> distance(n);
-    for (size_t i = begin; i < end && place > 0; ++i) {
+    for (size_t i = begin; i < end; ++i) {
       for (size_t k = 0; k < n; ++k) {
-        distance[k] = 0;
-        for (size_t f = 0; f < width; ++f)
-          distance[k] += std::pow(phi[i * width + f] - phi[k * width + f], 2);
+        double sum = 0;
+        for (size_t f = 0; f < width; ++f) {
+          const double away = phi[i * width + f] - phi[k * width + f];
+          sum += away * away;
+        }
+        distance[k] = sum;
       }
-      const auto nearest = distance.begin() + static_cast<std::ptrdiff_t>(place);
-      std::nth_element(distance.begin(), nearest, distance.end());
-      concentration[i] = std::min(kMostConcentration, kernels.factor / std::max(*nearest, 1e-12));
+      for (size_t c = 0; c < neighbours.size(); ++c) {
+        const size_t place = std::min<size_t>(neighbours[c], n - 1);  // 0: the row itself
+        const auto nearest = distance.begin() + static_cast<std::ptrdiff_t>(place);
+        std::nth_element(distance.begin(), nearest, distance.end());
+        concentration[c * n + i] =
+            n == 1 ? 1 : std::min(kMostConcentration, kNeighbourFactor / std::max(*nearest, 1e-12));
+      }
     }
   });
-  return kernels_of(centres, map, [&](uint64_t i) { return concentration[i]; });
+  std::vector<std::unique_ptr<DirectionMixture>> out;
+  for (size_t c = 0; c < neighbours.size(); ++c)
+    out.push_back(kernels_of(centres, map, [&](uint64_t i) { return concentration[c * n + i]; }));
+  return out;
 }
 
 }  // namespace selfnorm

@@ -85,15 +85,13 @@ std::unique_ptr<DirectionMixture> fit_direction_kernels(const Points& data, cons
                                                         double concentration, uint64_t seed);
 double kernel_concentration(const Points& data, const DirectionMap& map, uint64_t seed);
 
-// Kernels that are narrow where rows lie close (Breiman, Meisel & Purcell 1977): around row i of the
-// concentration factor / d_i^2, d_i the distance to its `neighbour`-th nearest other row, of unit vectors and
-// in standard deviations of real coordinates.
-struct NeighbourKernels {
-  uint32_t neighbour = 12;
-  double factor = 2;
-};
-std::unique_ptr<DirectionMixture> fit_neighbour_kernels(const Points& data, const DirectionMap& map,
-                                                        const NeighbourKernels& kernels, uint64_t seed);
+// Kernels that are narrow where rows lie close (Breiman, Meisel & Purcell 1977), for each of `neighbours`:
+// around row i of the concentration 4 / d_i^2, d_i the distance to its k-th nearest other row, of unit
+// vectors and in standard deviations of real coordinates. Of many rows or features around fewer of them.
+std::vector<std::unique_ptr<DirectionMixture>> fit_neighbour_kernels(const Points& data,
+                                                                     const DirectionMap& map,
+                                                                     std::span<const uint32_t> neighbours,
+                                                                     uint64_t seed);
 
 // log_weight, eta, is_angle (2: the sphere), levels (where there are any)
 std::unique_ptr<Density> restore_direction_mixture(const DensityRecord& record, uint32_t dimension);

@@ -113,5 +113,13 @@ TEST(DirectionMap, DerivativesAlongALine) {
   }
 }
 
+TEST(PointGeometry, WordsAreStored) {
+  PointGeometry geometry;
+  geometry.categories = {{}, {"a", "b, \"c\""}};
+  EXPECT_FALSE(geometry.is_plain());
+  EXPECT_EQ(PointGeometry::of_json(geometry.json(), 2).categories, geometry.categories);
+  EXPECT_THROW(PointGeometry::of_json(geometry.json(), 3), Error);
+}
+
 }  // namespace
 }  // namespace selfnorm

@@ -155,8 +155,7 @@ TEST(PointSource, Errors) {
             h + ": the header declares 8 bytes of elements, but 4 follow");
   EXPECT_TRUE(points_error(scratch.path("none")).starts_with("cannot read " + scratch.path("none")));
   const std::string words = scratch.file("w.tsv", "cat\tmeow meow\ndog\twoof\n");
-  EXPECT_TRUE(points_error(words).starts_with(words + ":2: in column 'cat': found 'dog'"))
-      << points_error(words);
+  EXPECT_EQ(points_error(words), "accepted");  // one row of words (data/points/word_points.h)
   PointOptions options;
   options.array = "X";
   EXPECT_EQ(points_error(t, options), t + ": found no array file, but an array is named (X)");

@@ -42,5 +42,20 @@ TEST(Support, LevelsAndCounts) {
   EXPECT_FALSE(holds(counts, {-1}));
 }
 
+TEST(Support, MixedHoldsNumbersBesideLevels) {
+  const Support mixed = Support::mixed({0, 3, 0}, {false, false, true});
+  EXPECT_TRUE(mixed.is_mixed());
+  EXPECT_FALSE(mixed.is_real());
+  EXPECT_FALSE(mixed.has_chains());
+  EXPECT_TRUE(holds(mixed, {-7.5f, 2, 3}));
+  EXPECT_FALSE(holds(mixed, {0, 3, 0}));     // no such level
+  EXPECT_FALSE(holds(mixed, {0, 0.5f, 0}));  // no level
+  EXPECT_FALSE(holds(mixed, {0, 1, 3.5f}));  // beyond half a turn
+  // All of one kind is that kind.
+  EXPECT_EQ(Support::mixed({2, 3}, {false, false}).space, Support::Space::levels);
+  EXPECT_TRUE(Support::mixed({0, 0}, {false, false}).lower.empty());
+  EXPECT_EQ(Support::mixed({0, 0}, {true, false}).wraps, (std::vector<bool>{true, false}));
+}
+
 }  // namespace
 }  // namespace selfnorm

@@ -13,7 +13,11 @@ namespace {
 std::vector<std::string> all_words() {
   return {"uniform",   "gaussian", "gaussian:diagonal", "student-t",    "student-t:2.5", "mixture",
           "mixture:3", "kde",      "kde:0.3",           "bernoulli",    "categorical",   "counts",
-          "products",  "trees:2",  "autoregressive:8",  "directions:3", "kernels"};
+          "products",  "trees:2",  "autoregressive:8",  "directions:3", "kernels",       "neighbours:5"};
+}
+
+bool is_of_angles(const std::string& word) {
+  return word == "directions:3" || word == "kernels" || word == "neighbours:5";
 }
 
 // 300 x 2: real, or for the discrete ones 0 and 1.
@@ -22,14 +26,14 @@ std::vector<float> rows_for(const std::string& word) {
   if (word == "bernoulli" || word == "categorical" || word == "counts" || word == "products" ||
       word == "trees:2")
     for (float& v : rows) v = v > 0.5f ? 1.0f : 0.0f;
-  if (word == "directions:3" || word == "kernels")
+  if (is_of_angles(word))
     for (float& v : rows) v = std::clamp(v, -3.0f, 3.0f);
   return rows;
 }
 
 FitOptions options_for(const std::string& word) {
   FitOptions options;
-  if (word == "directions:3" || word == "kernels") options.space = Support::angles({true, true});
+  if (is_of_angles(word)) options.space = Support::angles({true, true});
   return options;
 }
 

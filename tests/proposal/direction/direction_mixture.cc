@@ -198,8 +198,10 @@ TEST(DirectionKernels, FollowHowCloseTheRowsLie) {
   sample_density(truth, 6, rows, {});
   sample_density(truth, 7, others, {});
   const Points data{rows.data(), 1500, 2};
-  const auto followed = fit_neighbour_kernels(data, DirectionMap::sphere(), {12, 4}, 1),
-             even = fit_direction_kernels(data, DirectionMap::sphere(), 0, 1);
+  const std::vector<uint32_t> neighbours{4, 12};
+  const auto fitted = fit_neighbour_kernels(data, DirectionMap::sphere(), neighbours, 1);
+  const auto& followed = fitted.back();
+  const auto even = fit_direction_kernels(data, DirectionMap::sphere(), 0, 1);
   EXPECT_NEAR(sphere_integral(*followed, 600), 1, 2e-2);
   double gain = 0;
   const std::vector<double> ours = log_probs(*followed, others), theirs = log_probs(*even, others);

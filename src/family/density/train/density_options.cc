@@ -56,9 +56,9 @@ void add_objective(DensityOptions& o, OptionTable& table) {
             "The density that noise is drawn from and log Z is estimated with, fitted to the data: uniform, "
             "gaussian[:diagonal], "
             "student-t[:DOF], mixture[:COMPONENTS], kde[:BANDWIDTH]; bernoulli, categorical, counts, "
-            "products[:COMPONENTS], trees[:COMPONENTS]; autoregressive[:WIDTH]; auto: the best of a few on "
-            "held-out "
-            "rows, or several of them stacked");
+            "products[:COMPONENTS], trees[:COMPONENTS]; autoregressive[:WIDTH]; of angles and mixed tables "
+            "directions[:COMPONENTS], kernels[:CONCENTRATION], neighbours[:K]; auto: the best of a few on "
+            "held-out rows, or several of them stacked");
   table.add("defensive", &o.fit.defensive, "mixture: share of a broad component").in(0, 0.5);
   table
       .add("defensive-scale", &o.fit.defensive_scale,

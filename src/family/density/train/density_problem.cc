@@ -76,7 +76,7 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
   look_at(train_rows);
   resolve_words();
   if (!options_.geometry.turns() && !space_.is_mixed() && !wants_standardisation()) standardisation_ = {};
-  if (!is_exponential_family(options_.energy) || is_fit()) cut_to_box();
+  if (has_box()) cut_to_box();
   if (train_rows.size() < kFewRows && is_network(options_.energy) && !is_fit())
     warnings_.push_back(fmt::format(
         "{} training rows are few for a network; compare with --objective fit --proposal gaussian",
@@ -96,6 +96,7 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
     data_.read(part, block);
     for (uint64_t i = 0; i < part.size(); ++i) moments.add({block.data() + i * d, d});
   }
+  if (has_box()) check_box(moments);
   if (options_.geometry.sphere != PointGeometry::Sphere::none) {
     require_network("points of the sphere");
     space_ = DirectionMap::sphere().support();
@@ -171,7 +172,7 @@ bool DensityProblem::may_be_mixed() const {
   const ObjectiveSeam seam = objective_entry(options_.objective).seam;
   const std::string proposal = options_.proposal.substr(0, options_.proposal.find(':'));
   const bool takes = proposal == "auto" || proposal == "products" || proposal == "kernels" ||
-                     proposal == "directions" || proposal == "autoregressive";
+                     proposal == "neighbours" || proposal == "directions" || proposal == "autoregressive";
   return takes && options_.learn_proposal == "none" && seam != ObjectiveSeam::matching &&
          seam != ObjectiveSeam::chains && options_.base != "none" &&
          (is_fit() || is_network(options_.energy) || options_.energy == "auto");
@@ -195,15 +196,32 @@ void DensityProblem::look_at_columns(const ColumnReading& moments, std::vector<u
   space_ = Support::mixed(std::move(levels), std::move(is_angle));
 }
 
-// --lower and --upper in the units that points are trained in, rounded as the points are.
-void DensityProblem::cut_to_box() {
-  if (options_.lower.empty()) return;
-  if (!space_.is_real() || !space_.wraps.empty())
-    throw Error(
-        "--lower and --upper are for columns of real numbers, and these data have others; leave them out");
+// Families have their box themselves.
+bool DensityProblem::has_box() const {
+  return !options_.lower.empty() && (!is_exponential_family(options_.energy) || is_fit());
+}
+
+void DensityProblem::check_box(const ColumnReading& moments) const {
   if (options_.lower.size() != data_.columns())
     throw_error("--lower and --upper have {} numbers; the data have {} columns", options_.lower.size(),
                 data_.columns());
+  const std::vector<std::string>& names = data_.names();
+  for (size_t j = 0; j < options_.lower.size(); ++j) {
+    const auto low = static_cast<float>(options_.lower[j]), high = static_cast<float>(options_.upper[j]);
+    const bool is_low = moments.lower[j] < static_cast<double>(low);
+    if (!is_low && moments.upper[j] <= static_cast<double>(high)) continue;
+    throw_error("column {} has the value {:.6g}, {} {}; leave such rows out, or give other ends",
+                names.empty() ? std::to_string(j) : "'" + names[j] + "'",
+                is_low ? moments.lower[j] : moments.upper[j], is_low ? "below --lower" : "above --upper",
+                is_low ? options_.lower[j] : options_.upper[j]);
+  }
+}
+
+// --lower and --upper in the units that points are trained in, rounded as the points are.
+void DensityProblem::cut_to_box() {
+  if (!space_.is_real() || !space_.wraps.empty())
+    throw Error(
+        "--lower and --upper are for columns of real numbers, and these data have others; leave them out");
   const auto moved = [&](double end, size_t j) {
     if (!std::isfinite(end) || standardisation_.mean.empty()) return end;
     const auto as_float = static_cast<double>(static_cast<float>(end));
@@ -279,11 +297,13 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows, std::span<cons
                 : space_.is_mixed() ? "real numbers and levels"
                                     : "whole numbers",
                 space_.is_real()    ? "uniform, gaussian, student-t, mixture or kde"
-                : space_.is_mixed() ? "products, kernels or autoregressive"
+                : space_.is_mixed() ? "products, kernels, neighbours or autoregressive"
                                     : "bernoulli, categorical, counts, products, trees or autoregressive");
   if (!space_.wraps.empty() && proposal_->support().wraps != space_.wraps)
-    throw_error("a proposal '{}' is not over angles; expected directions, kernels, uniform or autoregressive",
-                options_.proposal);
+    throw_error(
+        "a proposal '{}' is not over angles; expected directions, kernels, neighbours, uniform or "
+        "autoregressive",
+        options_.proposal);
   if (options_.learn_proposal == "none") return;
   learnable_ = dynamic_cast<LearnableDensity*>(proposal_.get());
   if (learnable_ == nullptr)

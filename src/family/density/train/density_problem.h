@@ -63,6 +63,8 @@ class DensityProblem {
   void look_at_columns(const ColumnReading& moments, std::vector<uint32_t> levels);
   void require_network(const char* columns) const;
   bool may_be_mixed() const;
+  bool has_box() const;
+  void check_box(const ColumnReading& moments) const;
   void cut_to_box();
   void resolve_words();
   void fit_proposal(std::span<const uint64_t> rows, std::span<const uint64_t> valid_rows);

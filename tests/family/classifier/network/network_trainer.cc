@@ -98,12 +98,12 @@ TEST(NetworkTrainer, CalibratesTheLevel) {
     options.epochs = 5;
     options.objective.normalizer = "mlp";
     const ModelFile model = train(data, &valid, options).model;
-    EXPECT_NEAR(quality(model, valid).log_z, model.log_normalizer, 1e-9) << name;
+    EXPECT_NEAR(quality(model, valid).log_z, model.log_normalizer, 1e-6) << name;
     options.calibrate = false;
     const ModelFile alone = train(data, nullptr, options).model;
     const bool is_free = name == "ranking-nce" || name == "is" || name == "sampled";
     const double off = quality(alone, data).log_z - alone.log_normalizer;
-    EXPECT_EQ(std::abs(off) < 1e-9, is_free) << name;
+    EXPECT_EQ(std::abs(off) < 1e-6, is_free) << name << " " << off;
     EXPECT_TRUE(name != "penalty" || alone.log_normalizer == 0);
   }
 }

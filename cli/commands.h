@@ -13,6 +13,7 @@ int train_command(const Arguments& arguments);
 int info_command(const Arguments& arguments);
 int reproduce_command(const Arguments& arguments);
 int report_command(const Arguments& arguments);
+int launch_command(const Arguments& arguments);
 int data_generate_command(const Arguments& arguments);
 
 // The commands that do what the family of MODEL does: evaluate, score, audit, normalize, bounds, tag,

@@ -16,9 +16,12 @@ namespace selfnorm::cli {
 namespace {
 
 constexpr suseconds_t kPatience = 500'000;  // microseconds
+constexpr int kPatienceTogether = 40;       // times that
 
 enum Stage : int { kAtOnce, kInOrder, kRequested, kOverdue, kTaken };
 std::atomic<int> stage{kAtOnce};
+std::atomic<bool> is_together{false};
+std::atomic<int> waits{0};
 // What a handler reads is never written to, and never destroyed.
 std::array<std::array<char, 10'000>, 2> rooms{};
 std::atomic<const char*> words_of_stop{rooms[0].data()};
@@ -37,12 +40,14 @@ void set_clock(suseconds_t microseconds) {
 void on_signal(int signal) {
   // A shell ends its loop at Ctrl-C only where its child died of it.
   if (stage == kAtOnce && signal == SIGINT) end_by_signal(signal);
+  if (stage > kInOrder && is_together) return;
   if (stage != kInOrder) end_at_once();
   stage = kRequested;
   set_clock(kPatience);
 }
 
 void on_clock(int) {
+  if (stage == kOverdue && is_together && ++waits < kPatienceTogether) return set_clock(kPatience);
   if (stage == kOverdue) end_at_once();
   int expected = kRequested;
   if (!stage.compare_exchange_strong(expected, kOverdue)) return;
@@ -80,6 +85,8 @@ void stop_in_order(const std::string& words) {
   int expected = kAtOnce;
   stage.compare_exchange_strong(expected, kInOrder);
 }
+
+void stop_together(bool is_so) { is_together = is_so; }
 
 bool is_interrupted() { return stage >= kRequested; }
 

@@ -16,6 +16,10 @@ void catch_signals();
 // From now on stops are orderly; `words` say then, on stderr, how the work goes on.
 void stop_in_order(const std::string& words);
 
+// Of a process of several, which all stop between two steps: a second signal, which launchers send, ends
+// nobody; but when they have not agreed after 20 seconds, one of them is gone.
+void stop_together(bool is_so);
+
 // Whether an orderly stop is wanted. True takes it over: nothing else will be interrupted.
 bool takes_interruption();
 bool is_interrupted();  // a stop was asked for at any time

@@ -14,6 +14,7 @@
 #include "grammar/parser.h"
 #include "interruption.h"
 #include "output.h"
+#include "processes.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 #include "version.h"
@@ -43,6 +44,8 @@ int dispatch(const Arguments& arguments) {
   check_model_and_data(arguments);
   const std::string& command = arguments.command;
   if (command.starts_with("train ")) return train_command(arguments);
+  refuse_processes(arguments);
+  if (command == "launch") return launch_command(arguments);
   if (command == "info") return info_command(arguments);
   if (command == "reproduce") return reproduce_command(arguments);
   if (command == "report") return report_command(arguments);
@@ -63,8 +66,7 @@ int fail(const char* kind, std::string text, int code) {
   text = runtime::shortened(text, kLongestMessage);
   for (char& c : text)  // a terminal obeys what is left of them
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = c == '\n' || c == '\t' ? ' ' : '?';
-  put_on_stderr(fmt::format("selfnorm: {}: {}\n", kind, text));
-  return code;
+  return fail_processes(fmt::format("selfnorm: {}: {}\n", kind, text), code);
 }
 
 int run(const std::vector<std::string>& words) {
@@ -76,9 +78,9 @@ int run(const std::vector<std::string>& words) {
       print(reply.text);
     }
     flush_output();
-    return code;
+    return leave_processes(code);
   } catch (const Interrupted&) {
-    return interrupted();
+    return leave_processes(interrupted());
   } catch (const Error& error) {
     return fail("error", error.what(), kUserError);
   } catch (const std::system_error& error) {
@@ -99,6 +101,7 @@ int main(int count, char** words) {
   selfnorm::name_options_as(selfnorm::OptionStyle::flag);
   selfnorm::cli::occupy_standard_descriptors();
   selfnorm::cli::catch_signals();
+  selfnorm::cli::quieten_others();
   const int code = selfnorm::cli::run({words + 1, words + count});
   if (selfnorm::used_device() == "cpu") return code;
   std::cout.flush();

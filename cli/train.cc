@@ -4,8 +4,10 @@
 #include "commands.h"
 #include "family.h"
 #include "interruption.h"
+#include "math/communicator.h"
 #include "math/parallel.h"
 #include "output.h"
+#include "processes.h"
 #include "run/report_output.h"
 #include "run/run_record.h"
 #include "run/shown_rows.h"
@@ -24,10 +26,34 @@ int ending(const Arguments& arguments, const RunDirectory& run, const RunResult&
   return result.diverged ? kDivergedExit : 0;
 }
 
+struct FollowingObserver : TrainObserver {
+  bool stop_requested() override { return takes_interruption(); }
+};
+
+// What the other processes of a job do of a training: all that is shared. They read the data and the
+// checkpoint, and write nothing.
+int follow_training(Arguments arguments) {
+  const std::unique_ptr<Training> training =
+      family_named(arguments.command.substr(kTrain.size())).training(arguments);
+  const ThreadLimit limit(arguments.common.threads);
+  training->choose(arguments);
+  const std::string run = current_communicator()->from_first("");
+  if (run.empty()) return 0;
+  training->read(existing_folder_of(run));
+  stop_in_order("");
+  FollowingObserver observer;
+  const RunResult result = training->train(
+      {.path = run + "/" + kCheckpointName, .seconds = 0, .resume = arguments.run().resume}, observer);
+  return result.interrupted ? interrupted() : 0;
+}
+
 }  // namespace
 
 int train_command(const Arguments& given) {
   Arguments arguments = given;
+  join_processes(arguments);
+  Communicator* const all = current_communicator();
+  if (!is_first_process()) return follow_training(std::move(arguments));
   const bool quiet = arguments.common.quiet;
   check_run(arguments.run());
   const std::unique_ptr<Training> training =
@@ -35,7 +61,9 @@ int train_command(const Arguments& given) {
   const ThreadLimit limit(arguments.common.threads);
   const std::vector<std::string> choices = training->choose(arguments);
   RunDirectory run = run_directory(arguments);
-  if (has_nothing_to_resume(arguments, run)) return 0;
+  const bool is_complete = has_nothing_to_resume(arguments, run);
+  if (all != nullptr) all->from_first(is_complete ? "" : run.path());
+  if (is_complete) return 0;
   ReadData data = training->read(run.existing_folder());
   check_resumed_data(arguments, run, data.records);
   data.notes.insert(data.notes.end(), choices.begin(), choices.end());
@@ -46,6 +74,9 @@ int train_command(const Arguments& given) {
   RunObserver observer(run.file(kMetricsName), arguments);
   RunResult result = training->train(checkpoint_options(arguments.run(), run), observer);
   observer.finish();
+  if (all != nullptr && !quiet) note(processes_text(result.last.step));
+  const CommunicatorScope alone(nullptr);  // the others are done
+  stop_together(false);
   if (result.interrupted) return interrupted();
   if (result.diverged)
     warning("training diverged; the model is the last good one (try a smaller --learning-rate)");

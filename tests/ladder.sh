@@ -3,7 +3,7 @@
 # `--self-test` plants violations in a copy and checks that each is caught.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
-ladder=(base math gpu data network optim proposal model sampler normalizer objective engine audit document family/classifier family/lm family/crf
+ladder=(base math mpi gpu data network optim proposal model sampler normalizer objective engine audit document family/classifier family/lm family/crf
   family/density family/regressor api page experiments cli)
 
 check() {

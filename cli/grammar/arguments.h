@@ -219,6 +219,11 @@ struct ReportArguments {
   std::string out;
 };
 
+struct LaunchArguments {
+  uint64_t processes = 0;  // 0: one for every core
+  std::vector<std::string> command;
+};
+
 struct GenerateArguments {
   GenerateOptions options;
   std::string out;
@@ -255,6 +260,7 @@ struct Arguments {
   BoundsArguments bounds;
   ReproductionOptions reproduce;
   ReportArguments report;
+  LaunchArguments launch;
   GenerateArguments generate;
   std::string info_model;
   bool verify = false;  // of info

@@ -181,6 +181,20 @@ void Grammar::declare_other_commands() {
       .options(page);
   declare_common(reporting, arguments_.common, 0);
 
+  OptionTable together;
+  together
+      .add("processes", &arguments_.launch.processes,
+           "How many; 0: one for every core. Without --threads in COMMAND they share the cores")
+      .short_form("-n");
+  command(
+      "launch",
+      "Several processes of this machine that train together, by mpirun: 'selfnorm launch -n 4 -- train "
+      "...'. The model has the same bits as that of one process; 'mpirun' and 'srun' start the same on many "
+      "machines.")
+      .positional("COMMAND", arguments_.launch.command, "After --: the training command", false,
+                  ValueKind::kText)
+      .options(together);
+
   Declaration& completion = command("completions", "Print a completion script for a shell.");
   completion.positional_choice("SHELL", arguments_.shell, {"bash", "zsh", "fish"}, "The shell");
   pages.add("markdown", &arguments_.markdown, "Print the reference page, docs/reference.md, instead");

@@ -39,18 +39,6 @@ void try_writing(const std::string& path) {
   unlink(probe.c_str());
 }
 
-// Where the missing folders of `path` would be made.
-std::string nearest_folder(const std::string& path) {
-  fs::path folder = path;
-  std::error_code ignored;
-  while (!folder.empty() && !fs::exists(folder, ignored) && folder != folder.parent_path())
-    folder = folder.parent_path();
-  if (folder.empty()) return ".";
-  if (!fs::is_directory(folder, ignored))
-    throw_error("cannot create the output directory {}: {} is not a directory", path, folder.string());
-  return folder.string();
-}
-
 void make_folders(const std::string& path, std::vector<std::string>& made) {
   fs::path folder;
   for (const fs::path& part : fs::path(path)) {
@@ -112,11 +100,22 @@ double free_disk(const RunDirectory& run) {
 
 }  // namespace
 
+std::string existing_folder_of(const std::string& path) {
+  fs::path folder = path;
+  std::error_code ignored;
+  while (!folder.empty() && !fs::exists(folder, ignored) && folder != folder.parent_path())
+    folder = folder.parent_path();
+  if (folder.empty()) return ".";
+  if (!fs::is_directory(folder, ignored))
+    throw_error("cannot create the output directory {}: {} is not a directory", path, folder.string());
+  return folder.string();
+}
+
 RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path)), mode_(mode) {
   lock();
   if (!has(kRecordName)) restore_replaced();
   check_new();
-  try_writing(nearest_folder(path_));
+  try_writing(existing_folder_of(path_));
   remove_unfinished(path_);
 }
 
@@ -174,8 +173,6 @@ bool RunDirectory::has(const std::string& name) const {
   std::error_code ignored;
   return fs::exists(file(name), ignored);
 }
-
-std::string RunDirectory::existing_folder() const { return nearest_folder(path_); }
 
 void RunDirectory::begin(const Json& record) {
   make_folders(path_, made_);

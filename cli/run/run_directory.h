@@ -14,6 +14,9 @@
 
 namespace selfnorm::cli {
 
+// The nearest folder on a path that exists already.
+std::string existing_folder_of(const std::string& path);
+
 class RunDirectory {
  public:
   enum class Mode { kNew, kOverwrite, kResume };
@@ -31,8 +34,7 @@ class RunDirectory {
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   bool has(const std::string& name) const;
-  // The nearest folder on its path that exists already.
-  std::string existing_folder() const;
+  std::string existing_folder() const { return existing_folder_of(path_); }
 
   bool is_complete() const;  // holds a model that is not older than what else is there
 

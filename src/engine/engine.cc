@@ -9,6 +9,7 @@
 
 #include "base/failure.h"
 #include "base/interruption.h"
+#include "math/communicator.h"
 
 namespace selfnorm {
 namespace {
@@ -29,8 +30,13 @@ class Pace {
 
   // The checkpoint to continue from, or nothing. Throws Error when it belongs to other data or options.
   std::optional<Checkpoint> resumed() {
-    if (!options_.resume || options_.path.empty() || !std::filesystem::exists(options_.path))
-      return std::nullopt;
+    const bool is_there = options_.resume && !options_.path.empty() && std::filesystem::exists(options_.path);
+    if (Communicator* const all = current_communicator()) {
+      all->require_same("the data or options of the training", fingerprint_);
+      all->require_same(fmt::format("whether they see the checkpoint {}", options_.path),
+                        is_there ? "yes" : "no");
+    }
+    if (!is_there) return std::nullopt;
     Checkpoint checkpoint = Checkpoint::load(options_.path);
     if (checkpoint.text("fingerprint") != fingerprint_)
       throw_error(
@@ -43,9 +49,10 @@ class Pace {
 
   // Writes what `fill` puts into a checkpoint when one is due or `now` asks for it. Writing takes at most
   // about a tenth of the run's time. One that cannot be written is a warning: the one before stays, and the
-  // next is tried when it is due.
+  // next is tried when it is due. Of several processes the first writes.
   void checkpoint(bool now, const std::function<void(CheckpointFields&)>& fill) {
-    if (options_.path.empty()) return;
+    if (options_.path.empty() || !is_first_process()) return;
+    const CommunicatorScope alone(nullptr);
     const Clock::time_point begin = Clock::now();
     const double wait = options_.seconds == 0 ? 0 : std::max(options_.seconds, 10 * write_seconds_);
     if (!now && seconds_between(written_, begin) < wait) return;
@@ -125,7 +132,7 @@ class Run {
         if (is_lost_ || is_impatient()) break;
       }
       if (!problem_.is_between_runs()) continue;
-      const bool stops = is_interrupted || observer_.stop_requested();
+      const bool stops = any_process(is_interrupted || observer_.stop_requested());
       pace_.checkpoint(stops, [this](CheckpointFields& fields) {
         state(fields);
         save_others_(fields);
@@ -154,7 +161,7 @@ class Run {
       in_move = true;
       return problem_.move(at_, schedule_.factor(at_ - std::min(at_, plan_.warm_steps)));
     } catch (const Interrupted&) {
-      if (!problem_.is_unmoved(in_move) || !observer_.stop_requested()) throw;
+      if (!problem_.is_unmoved(in_move) || !any_process(observer_.stop_requested())) throw;
       return {Step::Kind::interrupted};
     }
   }

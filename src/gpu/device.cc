@@ -3,12 +3,11 @@
 #include <dlfcn.h>
 
 #include <charconv>
-#include <cstdlib>
-#include <filesystem>
 #include <mutex>
 #include <vector>
 
 #include "base/failure.h"
+#include "base/module_path.h"
 
 namespace selfnorm {
 namespace {
@@ -16,20 +15,10 @@ namespace {
 constexpr const char* kCudaVariable = "SELFNORM_CUDA_MODULE";
 constexpr const char* kCudaModule = "libselfnorm_cuda.so";
 
-std::string cuda_module_path() {
-  namespace fs = std::filesystem;
-  if (const char* path = std::getenv(kCudaVariable); path != nullptr && *path != '\0') return path;
-  std::error_code none;
-  const fs::path program = fs::read_symlink("/proc/self/exe", none).parent_path();
-  for (const fs::path& folder : {program, program / ".." / "lib", fs::path(SELFNORM_LIBRARY)})
-    if (fs::exists(folder / kCudaModule, none)) return folder / kCudaModule;
-  return kCudaModule;
-}
-
 // Loaded once and never given back; throws Error saying why it cannot be.
 const GpuModule& cuda_module() {
   static const GpuModule loaded = [] {
-    const std::string path = cuda_module_path();
+    const std::string path = module_path(kCudaVariable, kCudaModule);
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
       throw_error(

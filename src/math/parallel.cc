@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/interruption.h"
+#include "math/communicator.h"
 
 #if defined(__has_feature)  // clang; GCC has __SANITIZE_THREAD__
 #if __has_feature(thread_sanitizer)
@@ -57,6 +58,7 @@ void units_on_plain_threads(size_t units, const std::function<void(size_t)>& bod
 }
 
 void run_units(size_t units, const std::function<void(size_t)>& body) {
+  const CommunicatorScope alone(nullptr);
 #if defined(__SANITIZE_THREAD__)
   units_on_plain_threads(units, body);
 #else

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "math/kernels.h"
-#include "math/parallel.h"
 #include "math/random.h"
+#include "math/shared_loop.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -146,11 +146,13 @@ void Network::first_layer(const NetworkRows& rows, const float* a, size_t stride
 
 void Network::add_parts(std::span<NetworkGradient> parts, std::span<float> total) const {
   if (parts.empty()) return;
-  NetworkGradient& sum = parts[0];
-  parallel_ranges(sum.values.size(), kGrain, [&](size_t begin, size_t end) {
-    for (const NetworkGradient& part : parts.subspan(1))
-      add_scaled(1.0f, part.values.data() + begin, sum.values.data() + begin, end - begin);
-  });
+  NetworkGradient& sum = parts[0];  // the first process's; room for the sum in the others
+  const UnitShare own = own_units(parts.size());
+  add_in_order(parts.size(), std::span(sum.values.data(), sum.values.size()), kGrain,
+               [&](size_t begin, size_t end) {
+                 for (size_t p = std::max<size_t>(own.begin, 1); p < own.end; ++p)
+                   add_scaled(1.0f, parts[p].values.data() + begin, sum.values.data() + begin, end - begin);
+               });
   add_transposed(shape.inputs, shape.fourier, sum.frequencies(), panel_stride(shape.fourier), total.data());
   for (size_t l = 0; l < shape.layers.size(); ++l) {
     const NetworkLayer& layer = shape.layers[l];

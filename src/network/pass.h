@@ -1,5 +1,6 @@
 // A network on any number of rows: cut into tiles, and these into parts that have a gradient each. Parallel;
-// cut by sizes alone, so bits do not depend on the number of threads.
+// cut by sizes alone, so bits do not depend on the number of threads, nor on that of processes, which share
+// the parts.
 #pragma once
 
 #include <span>
@@ -38,6 +39,7 @@ class NetworkPass {
   std::vector<NetworkTile> tiles_;
   std::vector<NetworkGradient> parts_;
   std::vector<NetworkTile::Scratch> scratch_;  // of every part
+  std::vector<float> first_;                   // D_1 of every row; empty without categorical inputs
 };
 
 // The same as a pass forward, keeping nothing.

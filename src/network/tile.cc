@@ -280,15 +280,9 @@ void NetworkTile::input_gradient(Scratch& scratch, float* dx) {
   propagate(scratch, nullptr, dx);
 }
 
-void NetworkTile::add_embedding_gradient(std::span<float> gradient) const {
+void NetworkTile::first_derivative(float* out) const {
   const size_t width = network_.shape.width(1);
-  for (size_t i = 0; i < rows_; ++i) {
-    for (size_t k = 0; k < at_.categorical; ++k) {
-      const size_t level = at_.level[i * at_.categorical + k];
-      add_scaled(1.0f, first_ + i * layers_[1].stride,
-                 gradient.data() + network_.shape.embeddings[k] + level * width, width);
-    }
-  }
+  for (size_t i = 0; i < rows_; ++i) std::copy_n(first_ + i * layers_[1].stride, width, out + i * width);
 }
 
 }  // namespace selfnorm

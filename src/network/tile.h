@@ -46,8 +46,8 @@ class NetworkTile {
   void backward(const float* d, Scratch& scratch, NetworkGradient& gradient, float* dx);
   // dx_i <- ds/dx_i, row-major.
   void input_gradient(Scratch& scratch, float* dx);
-  // dE_k[level] += D_1 of the last way back.
-  void add_embedding_gradient(std::span<float> gradient) const;
+  // D_1 of the last way back, rows x width(1), contiguous; with categorical inputs alone.
+  void first_derivative(float* out) const;
 
  private:
   // The matrices of a layer: the orders of a below one another; z', z''; f', or f', f'', f'''.

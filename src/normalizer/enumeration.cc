@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "math/parallel.h"
 #include "math/vector.h"
+#include "normalizer/shared_visits.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -123,14 +123,18 @@ void Enumeration<Real>::run(std::span<const Real> theta, uint64_t normalised, co
 }
 
 // Rows in parallel. Without a gradient every block is independent; with one (a single tile) every chunk has
-// its own.
+// its own. Processes share the chunks; every one visits all examples, for what visitors add up.
 template <class Real>
 void Enumeration<Real>::run_by_rows(std::span<const Real> theta, uint64_t normalised, const Visit& visit,
                                     std::span<Real> gradient, const EnumerationPlan& plan) const {
   const uint64_t blocks = (normalised + plan.block - 1) / plan.block;
   const uint64_t chunks = gradient.empty() ? blocks : std::min(plan.chunks, blocks);
-  std::vector<Real> gradients(gradient.size() * chunks);
-  parallel_units(chunks, [&](size_t chunk) {
+  const UnitShare own = own_units(chunks);
+  std::vector<Real> gradients(gradient.size() * own.size());
+  const auto begin_of = [&](size_t chunk) {
+    return std::min(normalised, chunk * blocks / chunks * plan.block);
+  };
+  visit_in_units(chunks, begin_of, visit, [&](size_t chunk, const auto& see) {
     std::vector<Real> scores(plan.block * plan.tile), room(weights_->needs_room() ? scores.size() : 0);
     std::vector<LogSumExp> tile_sums(plan.block);
     std::vector<double> part(plan.block), log_z(plan.block);
@@ -150,21 +154,24 @@ void Enumeration<Real>::run_by_rows(std::span<const Real> theta, uint64_t normal
       }
       for (uint64_t i = 0; i < pass.rows.size(); ++i) {
         log_z[i] = sums[i].value();
-        d[i] = visit(pass.rows.begin + i, score[i], log_z[i]);
+        d[i] = see(pass.rows.begin + i, score[i], log_z[i]);
       }
       if (!gradient.empty())
-        pass.differentiate(tile, log_z.data(), d.data(), gradients.data() + chunk * gradient.size());
+        pass.differentiate(tile, log_z.data(), d.data(),
+                           gradients.data() + (chunk - own.begin) * gradient.size());
     }
   });
-  parallel_ranges(gradient.size(), 4096, [&](size_t begin, size_t end) {
-    for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
+  add_in_order(chunks, gradient, 4096, [&](size_t begin, size_t end) {
+    for (uint64_t chunk = 0; chunk < own.size(); ++chunk) {
       add_scaled(Real{1}, gradients.data() + chunk * gradient.size() + begin, gradient.data() + begin,
                  end - begin);
     }
   });
 }
 
-// Blocks in order, the tiles of a block in parallel: a tile owns its columns of the one gradient.
+// Blocks in order, the tiles of a block in parallel: a tile owns its columns of the one gradient. Processes
+// share the tiles: of a block they exchange the (m, sum) and s of every row and tile, and in the end the
+// columns.
 template <class Real>
 void Enumeration<Real>::run_by_tiles(std::span<const Real> theta, uint64_t normalised, const Visit& visit,
                                      std::span<Real> gradient, const EnumerationPlan& plan) const {
@@ -175,11 +182,13 @@ void Enumeration<Real>::run_by_tiles(std::span<const Real> theta, uint64_t norma
   std::vector<LogSumExp> sums(plan.block * tiles);
   std::vector<double> parts(plan.block * tiles), log_z(plan.block);
   std::vector<ScoreDerivatives> d(plan.block);
+  Communicator* const all = sharing(tiles);
+  const auto begin_of = [&](size_t t) { return t * plan.block; };
   for (uint64_t first = 0; first < normalised; first += plan.block) {
     const BlockPass pass{*this, theta, piece(first / plan.block, plan.block, normalised)};
     // body(tile) for every tile in parallel; `is_known`: exponentiated before.
-    const auto each_tile = [&](bool is_known, const auto& body) {
-      parallel_units(tiles, [&](size_t t) {
+    const auto each_tile = [&](bool is_known, const auto& body, auto... arrays) {
+      const auto unit = [&](size_t t) {
         std::vector<Real> own(plan.keep_tiles ? 0 : plan.block * plan.tile),
             own_room(has_room ? own.size() : 0);
         const Range classes = piece(t, plan.tile, model_.classes());
@@ -190,9 +199,18 @@ void Enumeration<Real>::run_by_tiles(std::span<const Real> theta, uint64_t norma
             &parts[t * plan.block]};
         if (!is_known || !plan.keep_tiles) pass.exponentiate(tile);
         body(tile);
-      });
+      };
+      if (all != nullptr)
+        share_units(*all, tiles, unit, arrays...);
+      else
+        parallel_units(tiles, unit);
     };
-    each_tile(false, [](const auto&) {});
+    if (all != nullptr)
+      each_tile(
+          false, [](const auto&) {}, shared_array(*all, tiles, sums.data(), begin_of),
+          shared_array(*all, tiles, parts.data(), begin_of));
+    else
+      each_tile(false, [](const auto&) {});
     for (uint64_t i = 0; i < pass.rows.size(); ++i) {
       LogSumExp total;
       double score = 0;
@@ -206,6 +224,9 @@ void Enumeration<Real>::run_by_tiles(std::span<const Real> theta, uint64_t norma
     each_tile(true,
               [&](const auto& tile) { pass.differentiate(tile, log_z.data(), d.data(), gradient.data()); });
   }
+  if (all != nullptr)
+    gather_columns(*all, tiles, gradient, model_.classes(),
+                   [&](size_t t) { return std::min<uint64_t>(t * plan.tile, model_.classes()); });
 }
 
 template <class Real>
@@ -224,7 +245,8 @@ void Enumeration<Real>::summarise(std::span<const Real> theta,
   SELFNORM_CHECK(target_ != nullptr);
   const EnumerationPlan plan = plan_enumeration(examples(), model_.classes(), gradient_size(), sizeof(Real));
   const uint64_t blocks = (examples() + plan.block - 1) / plan.block;
-  parallel_units(blocks, [&](size_t b) {
+  const auto begin_of = [&](size_t b) { return std::min(examples(), b * plan.block); };
+  tell_in_units<OutputSummary>(blocks, begin_of, sink, [&](size_t b, const auto& tell) {
     const Range rows = piece(b, plan.block, examples());
     std::vector<Real> scores(rows.size() * plan.tile), target_score(rows.size());
     std::vector<uint64_t> better(rows.size());
@@ -247,7 +269,7 @@ void Enumeration<Real>::summarise(std::span<const Real> theta,
       better[i] += outputs_ahead(row, first, target_score[i], y);
     });
     for (uint64_t i = 0; i < rows.size(); ++i)
-      sink(rows.begin + i,
+      tell(rows.begin + i,
            summary_of(moments[i], static_cast<double>(target_score[i]), better[i], model_.classes()));
   });
 }

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "math/kernels.h"
-#include "math/parallel.h"
+#include "math/shared_loop.h"
 #include "math/special_functions.h"
 #include "selfnorm/error.h"
 
@@ -18,10 +18,13 @@ template <class Add>
 void add_over_rows(uint64_t rows, std::span<float> gradient, const Add& add) {
   const size_t count = gradient.size(), blocks = (rows + kFamilyRowsAtOnce - 1) / kFamilyRowsAtOnce;
   std::vector<double> parts(blocks * count);
-  parallel_ranges(rows, kFamilyRowsAtOnce, [&](size_t begin, size_t end) {
-    double* part = parts.data() + begin / kFamilyRowsAtOnce * count;
-    for (size_t i = begin; i < end; ++i) add(i, part);
-  });
+  const auto add_block = [&](size_t block) {
+    double* part = parts.data() + block * count;
+    for (size_t i = block * kFamilyRowsAtOnce; i < std::min(rows, (block + 1) * kFamilyRowsAtOnce); ++i)
+      add(i, part);
+  };
+  shared_ranges(
+      blocks, 1, [&](size_t block, size_t) { add_block(block); }, owned(parts, count));
   for (size_t k = 0; k < count; ++k) {
     double sum = 0;
     for (size_t b = 0; b < blocks; ++b) sum += parts[b * count + k];
@@ -39,10 +42,11 @@ class FamilyPass final : public EnergyPass {
     const size_t count = family_.count();
     t_.resize(x.rows * count);
     s_.resize(x.rows);
-    parallel_ranges(x.rows, kFamilyRowsAtOnce, [&](size_t begin, size_t end) {
+    const auto score_rows = [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
         s_[i] = family_.row(x.row(i), std::span(t_).subspan(i * count, count));
-    });
+    };
+    shared_ranges(x.rows, kFamilyRowsAtOnce, score_rows, owned(s_), owned(t_, count));
     return s_;
   }
 
@@ -118,10 +122,11 @@ std::unique_ptr<EnergyPass> ExponentialFamily::make_pass() const {
 
 void ExponentialFamily::score(const Points& x, std::span<double> s) const {
   SELFNORM_CHECK(s.size() == x.rows);
-  parallel_ranges(x.rows, kFamilyRowsAtOnce, [&](size_t begin, size_t end) {
+  const auto score_rows = [&](size_t begin, size_t end) {
     std::vector<double> t(count());
     for (size_t i = begin; i < end; ++i) s[i] = row(x.row(i), t);
-  });
+  };
+  shared_ranges(x.rows, kFamilyRowsAtOnce, score_rows, owned(s));
 }
 
 void ExponentialFamily::score_gradient(const Points& x, std::span<double> s, std::span<float> dx) const {

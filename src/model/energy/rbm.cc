@@ -5,8 +5,8 @@
 #include "base/failure.h"
 #include "math/gemm.h"
 #include "math/kernels.h"
-#include "math/parallel.h"
 #include "math/random.h"
+#include "math/shared_loop.h"
 #include "math/sigmoid.h"
 #include "model/energy/make_energy.h"
 #include "model/energy/record_reader.h"
@@ -49,10 +49,11 @@ class Rbm final : public Energy {
 
   void score(const Points& x, std::span<double> s) const override {
     SELFNORM_CHECK(s.size() == x.rows);
-    parallel_ranges(x.rows, kRbmRowsAtOnce, [&](size_t begin, size_t end) {
+    const auto score_rows = [&](size_t begin, size_t end) {
       std::vector<double> active(hidden_);
       for (size_t i = begin; i < end; ++i) s[i] = row(x.row(i), active);
-    });
+    };
+    shared_ranges(x.rows, kRbmRowsAtOnce, score_rows, owned(s));
   }
 
   // Derivatives with respect to x belong to real supports.
@@ -67,7 +68,7 @@ class Rbm final : public Energy {
 
   // h_k ~ sigma(c_k + w_k . v), then v_j ~ sigma(a_j + sum_k h_k w_kj).
   bool block_sweeps(uint64_t sweeps, uint64_t seed, std::span<float> rows) const override {
-    parallel_ranges(rows.size() / dimension_, kRbmRowsAtOnce, [&](size_t begin, size_t end) {
+    const auto sweep_rows = [&](size_t begin, size_t end) {
       const size_t n = end - begin;
       float* v = rows.data() + begin * dimension_;
       std::vector<float> h(n * hidden_);
@@ -88,7 +89,8 @@ class Rbm final : public Energy {
         gemm(n, dimension_, hidden_, h.data(), hidden_, weight(0), dimension_, 1.0f, v, dimension_);
         draw(dimension_, v);
       }
-    });
+    };
+    shared_ranges(rows.size() / dimension_, kRbmRowsAtOnce, sweep_rows, owned(rows, dimension_));
     return true;
   }
 
@@ -123,10 +125,11 @@ class RbmPass final : public EnergyPass {
     x_ = x;
     active_.resize(x.rows * model_.hidden());
     s_.resize(x.rows);
-    parallel_ranges(x.rows, kRbmRowsAtOnce, [&](size_t begin, size_t end) {
+    const auto score_rows = [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
         s_[i] = model_.row(x.row(i), std::span(active_).subspan(i * model_.hidden(), model_.hidden()));
-    });
+    };
+    shared_ranges(x.rows, kRbmRowsAtOnce, score_rows, owned(s_), owned(active_, model_.hidden()));
     return s_;
   }
 
@@ -140,7 +143,7 @@ class RbmPass final : public EnergyPass {
     const auto write = [&](const std::vector<double>& sum, float* out) {
       for (size_t j = 0; j < features; ++j) out[j] += static_cast<float>(sum[j]);
     };
-    parallel_units((hidden + kUnitsAtOnce - 1) / kUnitsAtOnce + 1, [&](size_t unit) {
+    const auto add_unit = [&](size_t unit) {
       std::vector<double> sum(features);
       if (unit == 0) {
         for (size_t i = 0; i < x_.rows; ++i)
@@ -159,7 +162,20 @@ class RbmPass final : public EnergyPass {
         gradient[features + h] += static_cast<float>(bias);
         write(sum, gradient.data() + features + hidden + h * features);
       }
-    });
+    };
+    const size_t units = (hidden + kUnitsAtOnce - 1) / kUnitsAtOnce + 1;
+    Communicator* const all = sharing(units);
+    if (all == nullptr) return parallel_units(units, add_unit);
+    const auto first_hidden = [&](size_t unit) {
+      return unit == 0 ? 0 : std::min(hidden, (unit - 1) * kUnitsAtOnce);
+    };
+    float* const biases = gradient.data() + features;
+    share_units(
+        *all, units, add_unit,
+        shared_array(*all, units, gradient.data(), [&](size_t unit) { return unit == 0 ? 0 : features; }),
+        shared_array(*all, units, biases, first_hidden),
+        shared_array(*all, units, biases + hidden,
+                     [&](size_t unit) { return first_hidden(unit) * features; }));
   }
 
  private:

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "math/parallel.h"
+#include "math/shared_loop.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -73,7 +73,7 @@ void TiltedEnergy::score(const Points& x, std::span<double> s) const {
 void TiltedEnergy::score_gradient(const Points& x, std::span<double> s, std::span<float> dx) const {
   tilt_->score_gradient(x, s, dx);
   const size_t d = x.columns;
-  parallel_ranges(x.rows, kRows, [&](size_t begin, size_t end) {
+  const auto add_base = [&](size_t begin, size_t end) {
     const size_t n = end - begin;
     std::vector<double> log_base(n), gradient(n * d);
     base_->log_prob_gradient(x.slice(begin, end), log_base, gradient);
@@ -84,14 +84,15 @@ void TiltedEnergy::score_gradient(const Points& x, std::span<double> s, std::spa
         at = std::isinf(log_base[i]) ? 0 : static_cast<float>(at + gradient[i * d + j]);
       }
     }
-  });
+  };
+  shared_ranges(x.rows, kRows, add_base, owned(s), owned(dx, d));
 }
 
 void TiltedEnergy::directional(const Points& x, const Points& v, std::span<double> first,
                                std::span<double> second) const {
   tilt_->directional(x, v, first, second);
   const Support where = support();
-  parallel_ranges(x.rows, kRows, [&](size_t begin, size_t end) {
+  const auto add_base = [&](size_t begin, size_t end) {
     std::vector<double> one(end - begin), two(end - begin);
     base_->directional(x.slice(begin, end), v.slice(begin, end), one, two);
     for (size_t i = begin; i < end; ++i) {
@@ -99,7 +100,8 @@ void TiltedEnergy::directional(const Points& x, const Points& v, std::span<doubl
       first[i] = is_inside ? first[i] + one[i - begin] : 0;
       if (!second.empty()) second[i] = is_inside ? second[i] + two[i - begin] : 0;
     }
-  });
+  };
+  shared_ranges(x.rows, kRows, add_base, owned(first), owned(second));
 }
 
 void TiltedEnergy::directional_backward(const Points& x, const Points& v, std::span<const double> d_first,

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "math/crf_kernels.h"
-#include "math/parallel.h"
+#include "math/shared_loop.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -50,7 +50,7 @@ void AttributeUses::add_gradient(const std::vector<Real>& d, size_t width, Real*
     return RowList{row_.data() + begin, value_.empty() ? nullptr : value_.data() + begin, end - begin,
                    row_.size() - begin};
   };
-  parallel_units(unit_.size() - 1, [&](size_t unit) {
+  const auto add_unit = [&](size_t unit) {
     std::vector<Real> part;
     std::vector<double> sum;
     for (uint64_t a = unit_[unit]; a < unit_[unit + 1]; ++a) {
@@ -67,7 +67,14 @@ void AttributeUses::add_gradient(const std::vector<Real>& d, size_t width, Real*
       }
       for (size_t k = 0; k < width; ++k) out[k] = static_cast<Real>(static_cast<double>(out[k]) + sum[k]);
     }
-  });
+  };
+  const size_t units = unit_.size() - 1;
+  if (Communicator* const all = sharing(units))
+    share_units(*all, units, add_unit, shared_array(*all, units, gradient, [&](size_t unit) {
+      return unit < units ? attribute_[unit_[unit]] * width : (attribute_.back() + 1) * width;
+    }));
+  else
+    parallel_units(units, add_unit);
 }
 
 template void AttributeUses::add_gradient(const std::vector<float>&, size_t, float*) const;

@@ -4,9 +4,9 @@
 #include <limits>
 #include <optional>
 
-#include "math/parallel.h"
 #include "normalizer/crf/attribute_uses.h"
 #include "normalizer/crf/decode.h"
+#include "normalizer/shared_visits.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -70,6 +70,9 @@ class CrfPass final : public ExactPass<Real> {
     require_pair_memory(longest, shape_.labels, bytes * static_cast<double>(square()));
   }
   void cut();
+  template <class BeginOf>
+  void gather_derivatives(const Block& block, const BeginOf& begin_of, std::vector<Real>& d,
+                          std::vector<Real>& d_pair) const;
 
   const Sequences& data_;
   CrfShape shape_;
@@ -138,6 +141,22 @@ struct CrfPass<Real>::Worker {
   }
 };
 
+// Of the sentences of a block, each in the process that had its chunk.
+template <class Real>
+template <class BeginOf>
+void CrfPass<Real>::gather_derivatives(const Block& block, const BeginOf& begin_of, std::vector<Real>& d,
+                                       std::vector<Real>& d_pair) const {
+  Communicator* const all = sharing(chunks_);
+  if (all == nullptr) return;
+  const auto values = [&](std::vector<Real>& of, size_t each) {
+    return shared_array(*all, chunks_, of.data(), [&, each](size_t chunk) {
+      return (data_.sentence_begin[begin_of(chunk)] - block.positions.begin) * each;
+    });
+  };
+  share_units(
+      *all, chunks_, [](size_t) {}, values(d, labels()), values(d_pair, has_own_pairs() ? square() : 0));
+}
+
 template <class Real>
 void CrfPass<Real>::run(std::span<const Real> theta, uint64_t normalised, const Visit& visit,
                         std::span<Real> gradient) const {
@@ -154,10 +173,11 @@ void CrfPass<Real>::run(std::span<const Real> theta, uint64_t normalised, const 
       if (has_own_pairs()) d_pair.assign(block.positions.size() * square(), 0);
     }
     const uint64_t granules = (block.sentences.size() + kGranule - 1) / kGranule;
-    parallel_units(chunks_, [&](size_t chunk) {
-      const uint64_t first = block.sentences.begin + chunk * granules / chunks_ * kGranule;
-      const uint64_t last =
-          std::min(block.sentences.end, block.sentences.begin + (chunk + 1) * granules / chunks_ * kGranule);
+    const auto begin_of = [&](size_t chunk) {
+      return std::min(block.sentences.end, block.sentences.begin + chunk * granules / chunks_ * kGranule);
+    };
+    const auto run_chunk = [&](size_t chunk, const auto& see) {
+      const uint64_t first = begin_of(chunk), last = begin_of(chunk + 1);
       if (first >= last) return;
       Worker worker{*this, shared, BasicCrfScorer<Real>(shape_, theta)};
       for (uint64_t i = first; i < last; ++i) {
@@ -166,7 +186,7 @@ void CrfPass<Real>::run(std::span<const Real> theta, uint64_t normalised, const 
         if (i < normalised) {
           scores = worker.scorer(data_, i);
           if (!are_finite(scores)) {  // the loss says so
-            visit(i, log_z, log_z);
+            see(i, log_z, log_z);
             continue;
           }
           log_z = worker.lattice.forward(scores, shared);
@@ -175,19 +195,25 @@ void CrfPass<Real>::run(std::span<const Real> theta, uint64_t normalised, const 
         } else {
           score = worker.scorer.target_score(data_, i);
         }
-        const ScoreDerivatives by = visit(i, score, log_z);
+        const ScoreDerivatives by = see(i, score, log_z);
         if (!wants_gradient) continue;
         const uint64_t at = data_.sentence_begin[i] - block.positions.begin;
         worker.differentiate(i, by, i < normalised ? &scores : nullptr,
                              std::span(sums).subspan(chunk * cells, cells), d.data() + at * labels(),
                              has_own_pairs() ? d_pair.data() + at * square() : nullptr);
       }
-    });
+    };
+    visit_in_units(chunks_, begin_of, visit, run_chunk);
     if (!wants_gradient) continue;
+    gather_derivatives(block, begin_of, d, d_pair);
     block.unigrams.add_gradient(d, labels(), gradient.data());
     if (has_own_pairs()) block.bigrams->add_gradient(d_pair, square(), gradient.data() + shape_.pair());
   }
   if (!wants_gradient) return;
+  if (Communicator* const all = sharing(chunks_))
+    share_units(
+        *all, chunks_, [](size_t) {},
+        shared_array(*all, chunks_, sums.data(), [&](size_t chunk) { return chunk * cells; }));
   const auto add_sums = [&](size_t from, size_t count, size_t place) {
     for (size_t i = 0; i < count; ++i) {
       auto sum = static_cast<double>(gradient[place + i]);
@@ -203,10 +229,11 @@ template <class Real>
 void CrfPass<Real>::summarise(std::span<const Real> theta,
                               const std::function<void(uint64_t, const OutputSummary&)>& sink) const {
   const PairFactors<Real> shared = transition_factors(shape_, theta);
-  parallel_units(granules_, [&](size_t granule) {
+  const auto begin_of = [&](size_t granule) { return std::min(examples(), granule * kGranule); };
+  tell_in_units<OutputSummary>(granules_, begin_of, sink, [&](size_t granule, const auto& tell) {
     BasicCrfScorer<Real> scorer(shape_, theta);
     BasicLattice<Real> lattice;
-    for (uint64_t i = granule * kGranule; i < std::min(examples(), (granule + 1) * kGranule); ++i) {
+    for (uint64_t i = begin_of(granule); i < begin_of(granule + 1); ++i) {
       const BasicCrfScores<Real> scores = scorer(data_, i);
       const auto target = std::span(data_.label).subspan(data_.sentence_begin[i], data_.length(i));
       OutputSummary out;
@@ -220,7 +247,7 @@ void CrfPass<Real>::summarise(std::span<const Real> theta,
         if (std::ranges::equal(y.labels, target)) break;
         out.better += y.score >= out.score ? 1 : 0;
       }
-      sink(i, out);
+      tell(i, out);
     }
   });
 }

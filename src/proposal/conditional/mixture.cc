@@ -7,7 +7,7 @@
 
 #include "base/failure.h"
 #include "math/kernels.h"
-#include "math/parallel.h"
+#include "math/shared_loop.h"
 #include "proposal/conditional/mixture_row.h"
 #include "proposal/density/gaussian_terms.h"
 #include "selfnorm/runtime/log_sum_exp.h"
@@ -123,7 +123,7 @@ void ConditionalMixture::log_prob(const MixturePoints& at, std::span<double> log
                                   std::span<double> log_g) const {
   SELFNORM_CHECK(log_q.empty() || log_q.size() == at.y.rows);
   SELFNORM_CHECK(log_g.empty() || log_g.size() == at.y.rows);
-  for_each_row(*this, at, 0, [&](uint32_t r, uint64_t begin, uint64_t end, MixtureRow& row) {
+  const auto evaluate_row = [&](uint32_t r, uint64_t begin, uint64_t end, MixtureRow& row) {
     const bool is_finite = !log_q.empty() && row.set(at.parameters.row(r));
     for (; begin < end; begin += kMixtureBlock) {
       const size_t n = std::min<size_t>(kMixtureBlock, end - begin);
@@ -137,7 +137,9 @@ void ConditionalMixture::log_prob(const MixturePoints& at, std::span<double> log
         std::ranges::fill(log_q.subspan(begin, n), std::numeric_limits<double>::quiet_NaN());
       }
     }
-  });
+  };
+  for_each_row(*this, at, 0, evaluate_row,
+               {MixtureOutput::of_points(log_q), MixtureOutput::of_points(log_g)});
 }
 
 std::vector<ConditionalMixture::Component> ConditionalMixture::components(
@@ -237,7 +239,7 @@ void ConditionalMixture::sample(const Points& parameters, uint64_t each, double 
   SELFNORM_CHECK(y.size() == parameters.rows * width);
   if (y.empty()) return;
   const size_t grain = std::max<size_t>(1, 1024 / width);
-  parallel_ranges(parameters.rows, grain, [&](size_t begin, size_t end) {
+  const auto draw_rows = [&](size_t begin, size_t end) {
     MixtureRow row(*this, 0);
     std::vector<size_t> component(each);
     std::vector<double> draw(width);
@@ -265,7 +267,8 @@ void ConditionalMixture::sample(const Points& parameters, uint64_t each, double 
           out[at] = std::clamp(static_cast<float>(held), least_[j], most_[j]);
         }
     }
-  });
+  };
+  shared_ranges(parameters.rows, grain, draw_rows, owned(y, width));
 }
 
 }  // namespace selfnorm

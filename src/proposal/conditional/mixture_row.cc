@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "math/kernels.h"
-#include "math/parallel.h"
+#include "math/shared_loop.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -74,16 +74,20 @@ Directional directional_at(const MixtureRow& row, size_t i, std::span<const floa
 
 // body(point, place in the block, row) with the row evaluated there; null for parameters that are not finite.
 template <class Body>
-void for_each_point(const ConditionalMixture& mixture, const MixturePoints& at, double w, const Body& body) {
-  for_each_row(mixture, at, w, [&](uint32_t r, uint64_t begin, uint64_t end, MixtureRow& row) {
-    const bool is_finite = row.set(at.parameters.row(r));
-    for (; begin < end; begin += kMixtureBlock) {
-      const size_t n = std::min<size_t>(kMixtureBlock, end - begin);
-      row.load(at.y, begin, n);
-      if (is_finite) row.evaluate();
-      for (size_t i = 0; i < n; ++i) body(begin + i, i, is_finite ? &row : nullptr);
-    }
-  });
+void for_each_point(const ConditionalMixture& mixture, const MixturePoints& at, double w, const Body& body,
+                    std::initializer_list<MixtureOutput> outputs) {
+  for_each_row(
+      mixture, at, w,
+      [&](uint32_t r, uint64_t begin, uint64_t end, MixtureRow& row) {
+        const bool is_finite = row.set(at.parameters.row(r));
+        for (; begin < end; begin += kMixtureBlock) {
+          const size_t n = std::min<size_t>(kMixtureBlock, end - begin);
+          row.load(at.y, begin, n);
+          if (is_finite) row.evaluate();
+          for (size_t i = 0; i < n; ++i) body(begin + i, i, is_finite ? &row : nullptr);
+        }
+      },
+      outputs);
 }
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -193,7 +197,8 @@ void MixtureRow::add_moments(std::span<const double> c) {
 }
 
 void for_each_row(const ConditionalMixture& mixture, const MixturePoints& at, double w,
-                  const std::function<void(uint32_t, uint64_t, uint64_t, MixtureRow&)>& body) {
+                  const std::function<void(uint32_t, uint64_t, uint64_t, MixtureRow&)>& body,
+                  std::initializer_list<MixtureOutput> outputs) {
   constexpr uint64_t kPoints = 2048, kRows = 256;  // of a piece
   SELFNORM_CHECK(at.parameters.columns == mixture.shape().parameters());
   SELFNORM_CHECK(at.y.columns == mixture.shape().dimension && at.row.size() == at.y.rows);
@@ -201,7 +206,7 @@ void for_each_row(const ConditionalMixture& mixture, const MixturePoints& at, do
   if (at.row.empty()) return;
   SELFNORM_CHECK(at.row.back() < at.parameters.rows);
   const uint64_t grain = std::clamp<uint64_t>(kPoints * at.parameters.rows / at.y.rows, uint64_t{1}, kRows);
-  parallel_ranges(at.parameters.rows, grain, [&](size_t first, size_t last) {
+  const auto run_rows = [&](size_t first, size_t last) {
     const auto begin = std::ranges::lower_bound(at.row, first),
                end = std::lower_bound(begin, at.row.end(), last);
     if (begin == end) return;
@@ -212,14 +217,33 @@ void for_each_row(const ConditionalMixture& mixture, const MixturePoints& at, do
            memory);
       i = next;
     }
-  });
+  };
+  const size_t units = (at.parameters.rows + grain - 1) / grain;
+  Communicator* const all = sharing(units);
+  if (all == nullptr) return parallel_ranges(at.parameters.rows, grain, run_rows);
+  std::vector<SharedArray> arrays;
+  for (const MixtureOutput& output : outputs)
+    arrays.push_back(shared_array(*all, units, output.data, [&](size_t unit) {
+      const size_t row = std::min(at.parameters.rows, unit * grain);
+      const auto point = std::ranges::lower_bound(at.row, row) - at.row.begin();
+      return (output.is_of_points ? static_cast<size_t>(point) : row) * output.each;
+    }));
+  const UnitShare own = all->share(units);
+  const size_t first = own.begin * grain,
+               last = std::max(first, std::min(at.parameters.rows, own.end * grain));
+  all->share_work(
+      [&] {
+        parallel_ranges(last - first, grain,
+                        [&](size_t begin, size_t end) { run_rows(first + begin, first + end); });
+      },
+      std::move(arrays));
 }
 
 void ConditionalMixture::add_gradient(const MixturePoints& at, double w, std::span<const double> weight,
                                       std::span<float> d) const {
   const size_t width = shape_.parameters();
   SELFNORM_CHECK(weight.size() == at.y.rows && d.size() == at.parameters.rows * width);
-  for_each_row(*this, at, w, [&](uint32_t r, uint64_t begin, uint64_t end, MixtureRow& row) {
+  const auto add_row = [&](uint32_t r, uint64_t begin, uint64_t end, MixtureRow& row) {
     const std::span<float> own = d.subspan(r * width, width);
     if (!row.set(at.parameters.row(r))) {
       for (float& v : own) v += std::numeric_limits<float>::quiet_NaN();
@@ -232,13 +256,14 @@ void ConditionalMixture::add_gradient(const MixturePoints& at, double w, std::sp
       row.add_moments(weight.subspan(begin, n));
     }
     add_row_gradient(row, shape_.components, own);
-  });
+  };
+  for_each_row(*this, at, w, add_row, {MixtureOutput::of_rows(d, width)});
 }
 
 void ConditionalMixture::log_prob_gradient(const MixturePoints& at, double w, std::span<double> dy) const {
   const size_t dimension = shape_.dimension;
   SELFNORM_CHECK(dy.size() == at.y.rows * dimension);
-  for_each_point(*this, at, w, [&](uint64_t point, size_t i, const MixtureRow* row) {
+  const auto differentiate = [&](uint64_t point, size_t i, const MixtureRow* row) {
     const std::span<double> out = dy.subspan(point * dimension, dimension);
     std::ranges::fill(out, row == nullptr ? kNan : 0);
     if (row == nullptr || !row->is_inside(i)) return;
@@ -248,7 +273,8 @@ void ConditionalMixture::log_prob_gradient(const MixturePoints& at, double w, st
         const size_t kj = k * dimension + j;
         out[j] -= row->share(k, i) * (row->offset(k, j, i) + terms.tilt[kj]) * terms.inverse[kj];
       }
-  });
+  };
+  for_each_point(*this, at, w, differentiate, {MixtureOutput::of_points(dy, dimension)});
 }
 
 void ConditionalMixture::directional(const MixturePoints& at, const Points& v, double w,
@@ -256,13 +282,15 @@ void ConditionalMixture::directional(const MixturePoints& at, const Points& v, d
   SELFNORM_CHECK(v.rows == at.y.rows && v.columns == at.y.columns);
   SELFNORM_CHECK(first.empty() || first.size() == at.y.rows);
   SELFNORM_CHECK(second.empty() || second.size() == at.y.rows);
-  for_each_point(*this, at, w, [&](uint64_t point, size_t i, const MixtureRow* row) {
+  const auto differentiate = [&](uint64_t point, size_t i, const MixtureRow* row) {
     const Directional out = row == nullptr      ? Directional{kNan, kNan}
                             : row->is_inside(i) ? directional_at(*row, i, v.row(point))
                                                 : Directional{};
     if (!first.empty()) first[point] = out.first;
     if (!second.empty()) second[point] = out.second;
-  });
+  };
+  for_each_point(*this, at, w, differentiate,
+                 {MixtureOutput::of_points(first), MixtureOutput::of_points(second)});
 }
 
 }  // namespace selfnorm

@@ -54,8 +54,24 @@ class MixtureRow {
 };
 
 // body(row, begin, end, memory) for every row of parameters that has points, in parallel: the points
-// [begin, end), and memory not yet set to the row.
+// [begin, end), and memory not yet set to the row. It writes what is its row's, or its points', of `outputs`,
+// and nothing else: processes share the rows.
+struct MixtureOutput {
+  template <class T>
+  static MixtureOutput of_rows(std::span<T> values, size_t each) {
+    return {reinterpret_cast<std::byte*>(values.data()), values.empty() ? 0 : each * sizeof(T), false};
+  }
+  template <class T>
+  static MixtureOutput of_points(std::span<T> values, size_t each = 1) {
+    return {reinterpret_cast<std::byte*>(values.data()), values.empty() ? 0 : each * sizeof(T), true};
+  }
+
+  std::byte* data;
+  size_t each;  // bytes of a row, or of a point
+  bool is_of_points;
+};
 void for_each_row(const ConditionalMixture& mixture, const MixturePoints& at, double w,
-                  const std::function<void(uint32_t, uint64_t, uint64_t, MixtureRow&)>& body);
+                  const std::function<void(uint32_t, uint64_t, uint64_t, MixtureRow&)>& body,
+                  std::initializer_list<MixtureOutput> outputs);
 
 }  // namespace selfnorm

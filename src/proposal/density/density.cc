@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/failure.h"
-#include "math/parallel.h"
+#include "math/shared_loop.h"
 
 namespace selfnorm {
 namespace {
@@ -26,20 +26,22 @@ void Density::directional(const Points&, const Points&, std::span<double>, std::
 void sample_density(const Density& q, uint64_t seed, std::span<float> rows, std::span<double> log_q) {
   const size_t d = q.dimension(), n = rows.size() / d;
   SELFNORM_CHECK(rows.size() == n * d && (log_q.empty() || log_q.size() == n));
-  parallel_ranges(n, kBlock, [&](size_t begin, size_t end) {
+  const auto draw_block = [&](size_t begin, size_t end) {
     const std::span<float> own = rows.subspan(begin * d, (end - begin) * d);
     RandomStream random(seed, begin / kBlock);
     q.sample(random, own);
     if (log_q.empty()) return;
     q.log_prob({own.data(), end - begin, q.dimension()}, log_q.subspan(begin, end - begin));
-  });
+  };
+  shared_ranges(n, kBlock, draw_block, owned(rows, d), owned(log_q));
 }
 
 void density_log_prob(const Density& q, const Points& x, std::span<double> out) {
   SELFNORM_CHECK(x.columns == q.dimension() && out.size() == x.rows);
-  parallel_ranges(x.rows, kBlock, [&](size_t begin, size_t end) {
+  const auto evaluate_block = [&](size_t begin, size_t end) {
     q.log_prob(x.slice(begin, end), out.subspan(begin, end - begin));
-  });
+  };
+  shared_ranges(x.rows, kBlock, evaluate_block, owned(out));
 }
 
 const std::vector<double>& record_values(const DensityRecord& record, const std::string& name, size_t size) {

@@ -10,7 +10,7 @@
 #include "family/classifier/noise_draw.h"
 #include "math/gemm.h"
 #include "math/kernels.h"
-#include "math/parallel.h"
+#include "math/shared_loop.h"
 #include "objective/registry.h"
 
 namespace selfnorm {
@@ -94,6 +94,16 @@ class CandidateOutput final : public OutputStep {
     }
     return_to_states(examples, d, d_state);
     return sum;
+  }
+
+  std::vector<ExampleArray> written() override {
+    const size_t draws = noise_.classes().size(), n = batch_->target.size();
+    return {ExampleArray::of(d_noise_,
+                             [this, draws, n](uint64_t i) {
+                               if (noise_.is_shared()) return i * draws;
+                               return i < n ? noise_.view(i).begin : draws;
+                             }),
+            ExampleArray::of(d_target_), ExampleArray::of(d_normalizer_)};
   }
 
   void update(double rate) override {
@@ -192,7 +202,7 @@ class CandidateOutput final : public OutputStep {
   // The rows of the shared draws become their gradients, the offsets those of the biases.
   void sum_over_examples() {
     const size_t m = layer_.states(), n = batch_->target.size(), draws = noise_.classes().size();
-    parallel_ranges(draws, kCandidateTile, [&](size_t begin, size_t end) {
+    const auto sum_tile = [&](size_t begin, size_t end) {
       const size_t width = end - begin;
       std::fill_n(rows_.data() + begin * m, width * m, 0.0f);
       gemm_transposed(width, m, n, d_noise_.data() + begin, draws, batch_->state.dense.values.data(), m,
@@ -200,7 +210,8 @@ class CandidateOutput final : public OutputStep {
       std::fill_n(offsets_.data() + begin, width, 0.0f);
       for (size_t i = 0; i < n; ++i)
         add_scaled(1, d_noise_.data() + i * draws + begin, offsets_.data() + begin, width);
-    });
+    };
+    shared_ranges(draws, kCandidateTile, sum_tile, owned(rows_, m), owned(offsets_));
   }
 
   std::unique_ptr<CandidateObjective> objective_;

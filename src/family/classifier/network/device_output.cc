@@ -105,6 +105,8 @@ class DeviceOutput final : public OutputStep {
     return sum;
   }
 
+  std::vector<ExampleArray> written() override { return {}; }  // of one process: jobs of several have no GPU
+
   void update(double rate) override {
     const auto move = [&](const GpuMemory& x, const GpuMemory& square, const GpuMemory& gradient,
                           size_t columns, double keep) {

@@ -4,8 +4,8 @@
 
 #include "math/gemm.h"
 #include "math/kernels.h"
-#include "math/parallel.h"
 #include "math/random.h"
+#include "math/shared_loop.h"
 
 namespace selfnorm {
 namespace {
@@ -76,14 +76,29 @@ void EncoderStep::backward(Range examples, float* d_state) {
   for (uint64_t i = examples.begin; i < examples.end; ++i) drop(i, 0, {d_pooled_.data() + i * p, p});
 }
 
+std::vector<ExampleArray> EncoderStep::written_forward() {
+  return {ExampleArray::of(pooled_, encoder_.pooled()),
+          ExampleArray::of(state_.dense.values, encoder_.states())};
+}
+
+std::vector<ExampleArray> EncoderStep::written_backward() {
+  return {ExampleArray::of(d_pooled_, encoder_.pooled()), ExampleArray::of(d_hidden_, encoder_.hidden())};
+}
+
 void EncoderStep::update(double rate) {
   const size_t p = encoder_.pooled(), m = encoder_.hidden(), n = rows_->rows(), e = encoder_.width;
   for (TrainedRows& rows : hidden_) rows.begin_step(rate);
   if (m > 0) {
+    hidden_gradient_.assign(m * p, 0);
+    shared_ranges(
+        m, kUnitsAtOnce,
+        [&](size_t begin, size_t end) {
+          gemm_transposed(end - begin, p, n, d_hidden_.data() + begin, m, pooled_.data(), p,
+                          hidden_gradient_.data() + begin * p, p);
+        },
+        owned(hidden_gradient_, p));
     parallel_ranges(m, kUnitsAtOnce, [&](size_t begin, size_t end) {
-      std::vector<float> gradient((end - begin) * p);
-      gemm_transposed(end - begin, p, n, d_hidden_.data() + begin, m, pooled_.data(), p, gradient.data(), p);
-      for (size_t j = begin; j < end; ++j) hidden_[0].update(j, gradient.data() + (j - begin) * p);
+      for (size_t j = begin; j < end; ++j) hidden_[0].update(j, hidden_gradient_.data() + j * p);
     });
     std::vector<float> d_bias(m);
     for (size_t i = 0; i < n; ++i) add_scaled(1, d_hidden_.data() + i * m, d_bias.data(), m);

@@ -25,6 +25,9 @@ class EncoderStep {
   const Features& states() const { return state_; }
   // d_state: the derivative of the loss with respect to their states; overwritten.
   void backward(Range examples, float* d_state);
+  // What those two write.
+  std::vector<ExampleArray> written_forward();
+  std::vector<ExampleArray> written_backward();
   void update(double rate);
 
   void settle();
@@ -44,7 +47,7 @@ class EncoderStep {
   const TokenRows* rows_ = nullptr;
   uint64_t step_ = 0;
   Features state_;
-  std::vector<float> pooled_, d_pooled_, d_hidden_;
+  std::vector<float> pooled_, d_pooled_, d_hidden_, hidden_gradient_;
   std::vector<uint32_t> example_;  // of every token
 };
 

@@ -8,7 +8,7 @@
 #include "family/classifier/network/output_step.h"
 #include "math/gemm.h"
 #include "math/kernels.h"
-#include "math/parallel.h"
+#include "math/shared_loop.h"
 #include "objective/registry.h"
 #include "selfnorm/error.h"
 
@@ -53,6 +53,12 @@ class EnumeratedOutput final : public OutputStep {
     return sum;
   }
 
+  std::vector<ExampleArray> written() override {
+    return {ExampleArray::of(d_score_,
+                             [this](uint64_t i) { return std::min<uint64_t>(i, normalised_) * classes_; }),
+            ExampleArray::of(d_target_), ExampleArray::of(d_centre_)};
+  }
+
   void update(double rate) override {
     const size_t m = layer_.states();
     const float* state = batch_->state.dense.values.data();
@@ -64,19 +70,38 @@ class EnumeratedOutput final : public OutputStep {
       d_bias += d;
     };
     if (normalised_ == 0) return layer_.update_used(alone_, add_alone);
-    parallel_ranges(classes_, kClassTile, [&](size_t begin, size_t end) {
+    // Of these classes: the gradient; the step.
+    const auto differentiate = [&](size_t begin, size_t end, float* gradient, float* d_bias) {
       const size_t width = end - begin;
-      std::vector<float> gradient(width * m), d_bias(width);
-      gemm_transposed(width, m, normalised_, d_score_.data() + begin, classes_, state, m, gradient.data(), m);
+      gemm_transposed(width, m, normalised_, d_score_.data() + begin, classes_, state, m, gradient, m);
       for (size_t i = 0; i < normalised_; ++i)
-        add_scaled(1, d_score_.data() + i * classes_ + begin, d_bias.data(), width);
-      for (size_t k = begin; k < end; ++k) {
-        float* own = gradient.data() + (k - begin) * m;
+        add_scaled(1, d_score_.data() + i * classes_ + begin, d_bias, width);
+      for (size_t k = begin; k < end; ++k)
         for (const uint32_t p : alone_.positions_of(static_cast<uint32_t>(k)))
-          add_alone(p, own, d_bias[k - begin]);
-        layer_.update(k, own, d_bias[k - begin]);
-      }
-    });
+          add_alone(p, gradient + (k - begin) * m, d_bias[k - begin]);
+    };
+    const auto step = [&](size_t begin, size_t end, const float* gradient, const float* d_bias) {
+      for (size_t k = begin; k < end; ++k) layer_.update(k, gradient + (k - begin) * m, d_bias[k - begin]);
+    };
+    if (sharing((classes_ + kClassTile - 1) / kClassTile) == nullptr) {
+      parallel_ranges(classes_, kClassTile, [&](size_t begin, size_t end) {
+        std::vector<float> gradient((end - begin) * m), d_bias(end - begin);
+        differentiate(begin, end, gradient.data(), d_bias.data());
+        step(begin, end, gradient.data(), d_bias.data());
+      });
+    } else {  // processes share the gradients, and all of them make every step
+      gradient_.assign(classes_ * m, 0);
+      d_bias_.assign(classes_, 0);
+      shared_ranges(
+          classes_, kClassTile,
+          [&](size_t begin, size_t end) {
+            differentiate(begin, end, gradient_.data() + begin * m, d_bias_.data() + begin);
+          },
+          owned(gradient_, m), owned(d_bias_));
+      parallel_ranges(classes_, kClassTile, [&](size_t begin, size_t end) {
+        step(begin, end, gradient_.data() + begin * m, d_bias_.data() + begin);
+      });
+    }
     centre_.update(d_centre_, rate);
   }
 
@@ -142,6 +167,7 @@ class EnumeratedOutput final : public OutputStep {
   size_t normalised_ = 0;  // so many of the first examples are
   std::vector<float> d_score_, d_target_;
   std::vector<double> d_centre_;
+  std::vector<float> gradient_, d_bias_;  // of all classes, where processes share them
 };
 
 }  // namespace

@@ -54,6 +54,10 @@ class HierarchicalOutput final : public OutputStep {
     return sum;
   }
 
+  std::vector<ExampleArray> written() override {
+    return {ExampleArray::of(d_score_, [this](uint64_t i) { return begin_[i]; })};
+  }
+
   void update(double rate) override {
     layer_.begin_step(rate);
     used_.group(node_);

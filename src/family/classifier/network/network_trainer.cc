@@ -96,7 +96,9 @@ class NetworkProblem final : public Problem {
     train_.gather(chosen, examples_);
     const size_t n = chosen.size(), m = model_.features;
     encoder_.begin(examples_.rows, at);
-    parallel_ranges(n, kNetworkRowsAtOnce, [&](size_t begin, size_t end) { encoder_.forward({begin, end}); });
+    share_examples(
+        n, kNetworkRowsAtOnce, [&](Range examples) { encoder_.forward(examples); },
+        encoder_.written_forward());
     batch_.emplace(StateBatch{.state = encoder_.states(),
                               .target = examples_.target,
                               .weight = examples_.weight,
@@ -104,11 +106,18 @@ class NetworkProblem final : public Problem {
                               .step = at});
     output_->begin(*batch_);
     std::vector<LossSum> parts((n + kNetworkRowsAtOnce - 1) / kNetworkRowsAtOnce);
-    parallel_ranges(n, kNetworkRowsAtOnce, [&](size_t begin, size_t end) {
-      std::vector<float> d_state((end - begin) * m);
-      parts[begin / kNetworkRowsAtOnce] = output_->block({begin, end}, d_state.data());
-      encoder_.backward({begin, end}, d_state.data());
-    });
+    std::vector<ExampleArray> written = output_->written();
+    for (ExampleArray& array : encoder_.written_backward()) written.push_back(std::move(array));
+    written.push_back(ExampleArray::of(
+        parts, [](uint64_t i) { return (i + kNetworkRowsAtOnce - 1) / kNetworkRowsAtOnce; }));
+    share_examples(
+        n, kNetworkRowsAtOnce,
+        [&](Range examples) {
+          std::vector<float> d_state(examples.size() * m);
+          parts[examples.begin / kNetworkRowsAtOnce] = output_->block(examples, d_state.data());
+          encoder_.backward(examples, d_state.data());
+        },
+        written);
     sum_ = {};
     for (const LossSum& part : parts) sum_ += part;
     return std::abs(sum_.likelihood + sum_.penalty) < kLargestLoss ? Step{} : Step::diverged();

@@ -1,6 +1,7 @@
 #include "family/classifier/network/output_step.h"
 
 #include "math/kernels.h"
+#include "math/shared_loop.h"
 
 namespace selfnorm {
 
@@ -89,6 +90,22 @@ std::span<const uint32_t> Occurrences::positions(size_t slot) const {
 
 std::span<const uint32_t> Occurrences::positions_of(uint32_t row) const {
   return slot_[row] == kNone ? std::span<const uint32_t>() : positions(slot_[row]);
+}
+
+void share_examples(uint64_t n, size_t grain, const std::function<void(Range)>& body,
+                    const std::vector<ExampleArray>& arrays) {
+  const size_t units = (n + grain - 1) / grain;
+  const auto run_unit = [&](size_t unit) { body({unit * grain, std::min<uint64_t>(n, (unit + 1) * grain)}); };
+  Communicator* const all = sharing(units);
+  if (all == nullptr) return parallel_units(units, run_unit);
+  std::vector<SharedArray> shared;
+  for (const ExampleArray& array : arrays)
+    shared.push_back(shared_array(*all, units, array.data, [&](size_t unit) {
+      return array.begin(std::min<uint64_t>(n, unit * grain));
+    }));
+  const UnitShare own = all->share(units);
+  all->share_work([&] { parallel_units(own.size(), [&](size_t unit) { run_unit(own.begin + unit); }); },
+                  std::move(shared));
 }
 
 }  // namespace selfnorm

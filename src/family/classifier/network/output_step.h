@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -131,6 +132,26 @@ class LearnedCentre {
   RowAdagrad optimiser_;
 };
 
+// What a step writes of the examples of a minibatch, in their order: `begin(i)` is where, in bytes, that of
+// example i begins, up to begin(n). Processes share the examples and exchange it.
+struct ExampleArray {
+  template <class T>
+  static ExampleArray of(std::vector<T>& values, std::function<uint64_t(uint64_t example)> begin) {
+    return {reinterpret_cast<std::byte*>(values.data()),
+            [begin = std::move(begin)](uint64_t i) { return begin(i) * sizeof(T); }};
+  }
+  template <class T>
+  static ExampleArray of(std::vector<T>& values, size_t each = 1) {
+    return of(values, [each](uint64_t i) { return i * each; });
+  }
+
+  std::byte* data;
+  std::function<uint64_t(uint64_t example)> begin;
+};
+// body(examples) for all n, at most `grain` at once.
+void share_examples(uint64_t n, size_t grain, const std::function<void(Range)>& body,
+                    const std::vector<ExampleArray>& arrays);
+
 class OutputStep {
  public:
   virtual ~OutputStep() = default;
@@ -140,6 +161,8 @@ class OutputStep {
   // The terms of the loss of these examples, and d_state (rows x d, overwritten) = the derivative of the loss
   // minimised. Called once for every example, from several threads.
   virtual LossSum block(Range examples, float* d_state) = 0;
+  // What block() writes for update(), besides d_state.
+  virtual std::vector<ExampleArray> written() = 0;
   virtual void update(double rate) = 0;
 
   // c or b as it is now; the constant part when b is a function.

@@ -1,0 +1,14 @@
+#include "math/processor.h"
+
+#include <cblas.h>
+#include <fmt/format.h>
+#include <hwy/targets.h>
+
+namespace selfnorm {
+
+std::string processor_kernels() {
+  return fmt::format("Highway {:x}, OpenBLAS {} {}", hwy::SupportedTargets(), openblas_get_config(),
+                     openblas_get_corename());
+}
+
+}  // namespace selfnorm

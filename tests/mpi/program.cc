@@ -1,0 +1,264 @@
+// Jobs of mpirun, through the built program: SELFNORM_PROGRAM is together.sh, which starts as many processes
+// as a variable says.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/families.h"
+
+namespace selfnorm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Jobs : public testing::TestWithParam<TrainedFamily> {
+ protected:
+  void SetUp() override {
+    setenv("SELFNORM_TEST_PROGRAM", SELFNORM_REAL_PROGRAM, 1);
+    unsetenv("SELFNORM_TEST_EXTRA");
+    unsetenv("SELFNORM_TEST_FOLDER");
+    patience("2");
+    processes(1);
+  }
+  // So many seconds Open MPI waits until it kills what is left of a job, and at every end that is not a good
+  // one.
+  static void patience(const char* seconds) { setenv("OMPI_MCA_odls_base_sigkill_timeout", seconds, 1); }
+  static void processes(int n) { setenv("SELFNORM_TEST_PROCESSES", std::to_string(n).c_str(), 1); }
+
+  // A run that goes on until it is stopped.
+  static std::vector<std::string> endless(const std::string& out, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"train",
+                                   "classifier",
+                                   "data",
+                                   "--optimiser",
+                                   "adam",
+                                   "--epochs",
+                                   "100000",
+                                   "--patience",
+                                   "0",
+                                   "--batch",
+                                   "64",
+                                   "--out",
+                                   out,
+                                   "--threads",
+                                   "1",
+                                   "--quiet",
+                                   "--checkpoint-seconds",
+                                   "0",
+                                   "--no-report"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  // The processes of the job whose mpirun is `parent`.
+  static std::vector<pid_t> children(pid_t parent) {
+    std::vector<pid_t> out;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      std::ifstream file(entry.path() / "stat");
+      std::string number, name, state;
+      pid_t its_parent = 0;
+      if (file >> number >> name >> state >> its_parent && its_parent == parent && name == "(selfnorm)")
+        out.push_back(std::stoi(number));
+    }
+    return out;
+  }
+  static void wait_for(const std::function<bool()>& is_so) {
+    for (int i = 0; i < 60'000 && !is_so(); ++i) usleep(1000);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Families, Jobs, testing::ValuesIn(every_family()),
+                         [](const auto& family) { return family.param.name; });
+
+TEST_P(Jobs, TrainTheSameModel) {
+  const Folder folder;
+  GetParam().write_data(folder);
+  ASSERT_EQ(folder.run(GetParam().words("one", {"--quiet"})).code, 0);
+  const std::string model = content(folder / "one/model.safetensors");
+  for (const int n : {2, 3, 4}) {
+    processes(n);
+    const std::string out = "run" + std::to_string(n);
+    const Outcome outcome = folder.run(GetParam().words(out, {"--threads", n == 3 ? "2" : "1"}));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(content(folder / (out + "/model.safetensors")), model) << n;
+    EXPECT_NE(outcome.err.find(std::to_string(n) + " processes: "), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.out.find("\nmetrics  "), outcome.out.rfind("\nmetrics  ")) << outcome.out;  // said once
+  }
+}
+
+using Job = Jobs;
+
+// Killed again and again, by another number of processes each time: what is resumed comes to the same model.
+TEST_F(Job, AKilledProcessEndsTheJobAndTheCheckpointIsWhole) {
+  const Folder folder;
+  folder.generate("data", 200, 4);
+  std::vector<std::string> whole = endless("whole");
+  whole[6] = "60";
+  ASSERT_EQ(folder.run(whole).code, 0);
+  for (int kill_number = 0; kill_number < 10; ++kill_number) {
+    processes(2 + kill_number % 3);
+    std::vector<std::string> words = endless("run");
+    words[6] = "60";
+    if (kill_number > 0) words.push_back("--resume");
+    bool is_killed = false;
+    const auto before = fs::exists(folder / "run/checkpoint.safetensors")
+                            ? fs::last_write_time(folder / "run/checkpoint.safetensors")
+                            : fs::file_time_type::min();
+    const Outcome outcome = folder.run(words, [&](pid_t job) {
+      const fs::path checkpoint = folder / "run/checkpoint.safetensors";
+      std::error_code none;
+      wait_for([&] {
+        return fs::exists(folder / "run/model.safetensors") ||
+               (fs::exists(checkpoint, none) && fs::last_write_time(checkpoint, none) > before);
+      });
+      const std::vector<pid_t> all = children(job);
+      if (!all.empty()) is_killed = kill(all[static_cast<size_t>(kill_number) % all.size()], SIGKILL) == 0;
+    });
+    if (fs::exists(folder / "run/model.safetensors")) break;  // it was done first
+    EXPECT_TRUE(is_killed);
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_FALSE(outcome.err.empty());
+    ASSERT_TRUE(fs::exists(folder / "run/checkpoint.safetensors"));
+  }
+  if (!fs::exists(folder / "run/model.safetensors")) {
+    processes(3);
+    std::vector<std::string> words = endless("run", {"--resume"});
+    words[6] = "60";
+    ASSERT_EQ(folder.run(words).code, 0);
+  }
+  EXPECT_EQ(content(folder / "run/model.safetensors"), content(folder / "whole/model.safetensors"));
+}
+
+// A signal for one process, as Slurm's warning or Ctrl-C is for all of them, and mpirun's own end.
+TEST_F(Job, ASignalLeavesACheckpointAndAllEnd) {
+  patience("10");
+  for (const bool to_one : {true, false}) {
+    const Folder folder;
+    processes(1);
+    folder.generate("data", 200, 4);
+    processes(3);
+    std::vector<std::string> words = endless("run");
+    words[15] = "--verbose";
+    const Outcome outcome = folder.run(words, [&](pid_t job) {
+      wait_for([&] { return fs::exists(folder / "run/checkpoint.safetensors"); });
+      const std::vector<pid_t> all = children(job);
+      if (to_one && all.size() == 3)
+        kill(all[2], SIGTERM);
+      else
+        kill(job, SIGTERM);
+    });
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_TRUE(fs::exists(folder / "run/checkpoint.safetensors"));
+    EXPECT_FALSE(fs::exists(folder / "run/model.safetensors"));
+    EXPECT_NE(outcome.err.find("--resume"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST_F(Job, WhatOneProcessAloneCannotDoIsSaidOnceByIt) {
+  const Folder folder;
+  folder.generate("data", 100, 3);
+  fs::create_directory(folder / "empty");
+  processes(3);
+  setenv("SELFNORM_TEST_FOLDER", "empty", 1);
+  const Outcome outcome = folder.run(endless("run"));
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("process 1 of 3 on "), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("selfnorm: error: "), outcome.err.rfind("selfnorm: error: ")) << outcome.err;
+  EXPECT_NE(outcome.err.find("data: "), std::string::npos) << outcome.err;
+}
+
+TEST_F(Job, WhatNoProcessCanDoIsSaidOnceByTheFirst) {
+  const Folder folder;
+  processes(3);
+  const Outcome outcome = folder.run(endless("run"));
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_EQ(outcome.err.find("selfnorm: error: "), outcome.err.rfind("selfnorm: error: ")) << outcome.err;
+  EXPECT_EQ(outcome.err.find("process 1"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Job, DifferentOptionsAreAnError) {
+  const Folder folder;
+  folder.generate("data", 100, 3);
+  processes(2);
+  setenv("SELFNORM_TEST_EXTRA", "--seed 7", 1);
+  const Outcome outcome = folder.run(endless("run"));
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("the processes differ in command and options"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(outcome.err.find("selfnorm: error: "), outcome.err.rfind("selfnorm: error: ")) << outcome.err;
+}
+
+TEST_F(Job, DifferentDataAreAnError) {
+  const Folder folder;
+  folder.generate("data", 100, 3);
+  fs::create_directory(folder / "other");
+  std::ofstream(folder / "other/data")
+      << content(folder / "data")
+             .substr(0, content(folder / "data").rfind('\n', content(folder / "data").size() - 2) + 1);
+  processes(2);
+  setenv("SELFNORM_TEST_FOLDER", "other", 1);
+  const Outcome outcome = folder.run(endless("run"));
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("the processes differ in the data"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Job, CommandsOfOneProcessAreRefused) {
+  const Folder folder;
+  folder.generate("data", 100, 3);
+  processes(2);
+  const Outcome outcome = folder.run({"evaluate", "model", "data"});
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_EQ(outcome.err.find("selfnorm: error: "), outcome.err.rfind("selfnorm: error: ")) << outcome.err;
+}
+
+TEST_F(Job, LaunchStartsIt) {
+  const Folder folder;
+  folder.generate("data", 120, 4);
+  ASSERT_EQ(folder.run({"train", "classifier", "data", "--quiet", "--no-report", "--out", "one"}).code, 0);
+  const Outcome outcome =
+      folder.run({"launch", "-n", "2", "--", "train", "classifier", "data", "--no-report", "--out", "two"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("2 processes: "), std::string::npos) << outcome.err;
+  EXPECT_EQ(content(folder / "two/model.safetensors"), content(folder / "one/model.safetensors"));
+  expect_user_error(folder.run({"launch", "-n", "2"}), "expected a command");
+  expect_user_error(folder.run({"launch", "-n", "2", "--", "evaluate", "m", "d"}), "expected train");
+  expect_user_error(folder.run({"launch", "-n", "5000", "--", "train", "lm", "d"}), "expected 1 to 1024");
+  setenv("SELFNORM_MPIRUN", "/bin/true", 1);
+  expect_user_error(folder.run({"launch", "-n", "2", "--", "train", "lm", "d"}), "not the mpirun");
+  unsetenv("SELFNORM_MPIRUN");
+}
+
+TEST_F(Job, StandardInputAndGpusAreRefused) {
+  const Folder folder;
+  processes(2);
+  for (const auto& [words, text] : {std::pair{std::vector<std::string>{"-"}, "standard input reaches one"},
+                                    {{"data", "--device", "cuda"}, "use --device cpu"}}) {
+    std::vector<std::string> all{"train", "classifier"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Outcome outcome = folder.run(all);
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+  }
+}
+
+// Fewer rows than processes.
+TEST_F(Job, MoreProcessesThanRows) {
+  const Folder folder;
+  folder.write("data", "a 1:1\nb 2:1\na 1:2\n");
+  std::vector<std::string> models;
+  for (const int n : {1, 4}) {
+    processes(n);
+    const std::string out = "run" + std::to_string(n);
+    const Outcome outcome = folder.run(
+        {"train", "classifier", "data", "--quiet", "--no-report", "--hold-out", "0", "--out", out});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    models.push_back(content(folder / (out + "/model.safetensors")));
+  }
+  EXPECT_EQ(models[0], models[1]);
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

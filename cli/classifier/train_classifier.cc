@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/failure.h"
 #include "classifier/evaluation_report.h"
@@ -6,6 +8,7 @@
 #include "classifier/train_ladder.h"
 #include "commands.h"
 #include "data/example_source.h"
+#include "data/input/source.h"
 #include "data/plausible.h"
 #include "data/string_index.h"
 #include "data/text/text_encoder.h"
@@ -100,6 +103,11 @@ constexpr uint32_t kManyClassesSparse = 1000, kManyClassesDense = 10'000;
 constexpr double kExactWork = 2e12;
 constexpr uint64_t kFullPasses = 100;  // of lbfgs
 constexpr double kStrongestL2 = 100;   // over the number of rows: where the path of l2 starts
+
+// Pieces of words beside words and pairs of words, where texts are so few that many words are new in a new
+// text (docs/measured/classifiers.md).
+constexpr uint64_t kFewTexts = 10'000;
+constexpr uint32_t kShortestPiece = 3, kLongestPiece = 5;
 
 constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
@@ -294,6 +302,7 @@ class ClassifierTraining final : public Training {
         data.is_joint() || classes < (data.features.is_sparse ? kManyClassesSparse : kManyClassesDense);
     const bool is_many = !is_few && !arguments.has_named({"--optimiser", "--l1", "--arithmetic"});
     TrainOptions& options = arguments.train.options;
+    const bool has_pieces = is_few && take_pieces(arguments);
     if (!is_many) {
       options.objective.name = "exact";
       arguments.options["objective"] = options.objective.name;
@@ -309,10 +318,13 @@ class ClassifierTraining final : public Training {
       }
       options_ = options;
       return {
-          fmt::format("chosen{}: a linear model by maximum likelihood (--objective exact){}; --objective "
-                      "penalty draws log Z to "
-                      "0 at a price in likelihood",
+          fmt::format("chosen{}: a linear model{} by maximum likelihood (--objective exact){}; --objective "
+                      "penalty draws log Z to 0 at a price in likelihood",
                       data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)),
+                      has_pieces ? fmt::format(" of words and pieces of words (--char-ngrams-min {} "
+                                               "--char-ngrams-max {})",
+                                               kShortestPiece, kLongestPiece)
+                                 : "",
                       is_few ? fmt::format(", because sums over so few {} cost little",
                                            data.is_joint() ? "alternatives" : "classes")
                              : "")};
@@ -423,6 +435,30 @@ class ClassifierTraining final : public Training {
   }
 
  private:
+  // Reads a text again with the pieces of its words, where it can be read again, nothing else is asked of it
+  // and a linear model of them still makes full passes.
+  bool take_pieces(Arguments& arguments) {
+    const bool is_asked =
+        arguments.has_named({"--ngrams", "--char-ngrams-min", "--char-ngrams-max", "--min-count",
+                             "--max-vocabulary", "--hash-buckets", "--no-tf-idf"});
+    if (!read_->text || read_->data.examples() >= kFewTexts || is_asked || given_.train == "-") return false;
+    std::error_code error;
+    for (const std::string& file : files_of_path(given_.train))
+      if (!std::filesystem::is_regular_file(file, error)) return false;
+    ReadOptions reading = arguments.reader.options;
+    reading.text.char_ngrams_min = kShortestPiece;
+    reading.text.char_ngrams_max = kLongestPiece;
+    ReadResult read = read_dataset(given_.train, reading);
+    TrainOptions linear = arguments.train.options;
+    linear.objective.name = "exact";
+    const size_t parameters = size_t{read.data.classes()} * (read.data.features.columns() + 1);
+    if (choose_optimiser(linear, parameters) != "lbfgs") return false;
+    read_ = std::move(read);
+    arguments.reader.options.text = reading.text;
+    arguments.options["char-ngrams-min"] = kShortestPiece;
+    arguments.options["char-ngrams-max"] = kLongestPiece;
+    return true;
+  }
   RowsPart part_of_audited() const {
     return is_held_out_ ? part_of_valid(given_.train, given_.valid) : RowsPart::kTrained;
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/failure.h"
 #include "classifier/evaluation_report.h"
@@ -7,6 +8,7 @@
 #include "classifier/train_ladder.h"
 #include "commands.h"
 #include "data/example_source.h"
+#include "data/input/source.h"
 #include "data/plausible.h"
 #include "data/string_index.h"
 #include "data/text/text_encoder.h"
@@ -258,6 +260,15 @@ TrainResult train_bag(TrainingData& data, EncoderPlan plan, const TrainOptions& 
   return result;
 }
 
+// Files are, pipes are not.
+bool can_be_read_again(const std::string& path) {
+  if (path == "-") return false;
+  std::error_code error;
+  return std::ranges::all_of(files_of_path(path), [&](const std::string& file) {
+    return std::filesystem::is_regular_file(file, error);
+  });
+}
+
 // Of a row that is multiplied by the weights of every class.
 double mean_inputs(const ModelFile& model, const Dataset& data) {
   if (model.encoder.exists() || !data.features.is_sparse) return model.features;
@@ -274,17 +285,26 @@ class ClassifierTraining final : public Training {
 
   std::vector<std::string> choose(Arguments& arguments) override {
     TrainOptions& options = arguments.train.options;
+    ReadOptions& reading = arguments.reader.options;
     OptionTable table = train_option_table("classifier", options);
+    table.append(text_option_table(reading.text));
     const auto is_given = [&](const std::string& name) {
       const Option* row = table.find(name);
       const bool is_on_at_first = row != nullptr && !row->off_text.empty();
       return arguments.has_named({"--" + (is_on_at_first ? row->off_flag() : name)});
     };
     if (given_.resume || is_decided(is_given)) return {};
-    read_ = read_dataset(given_.train, arguments.reader.options);
+    read_ = read_dataset(given_.train, reading);
+    const bool has_pieces =
+        can_be_read_again(given_.train) &&
+        take_pieces(*read_, reading.text, is_given, options, [&](const TextOptions& text) {
+          ReadOptions other = reading;
+          other.text = text;
+          return read_dataset(given_.train, other);
+        });
     const uint64_t examples = read_->data.examples();
     const bool has_valid = !given_.valid.empty() || (examples > 1 && hold_out_fraction(given_, examples) > 0);
-    const TrainingChoice choice = choose_training(read_->data, has_valid, is_given, options);
+    const TrainingChoice choice = choose_training(read_->data, has_valid, is_given, options, has_pieces);
     const nlohmann::ordered_json record = option_record(table);
     for (const std::string& name : choice.options) {
       std::string key = name;

@@ -80,11 +80,11 @@ void Grammar::declare_training_commands() {
       ", or bag where the objective is not given either and texts or sparse rows have 1,000 classes or more";
   training.find("l2")->text += "; of a linear model by maximum likelihood it is chosen on the held-out rows";
   classifier.options(training)
-      .chosen({"--objective", "--encoder", "--l2", "--l2-from"})
       .checked(train_ladder_option_table, arguments_.ladder)
       .options(files)
       .options(column_kind_option_table(arguments_.reader.options))
-      .options(text_option_table(arguments_.reader.options.text));
+      .options(text_option_table(arguments_.reader.options.text))
+      .chosen({"--objective", "--encoder", "--l2", "--l2-from", "--char-ngrams-min", "--char-ngrams-max"});
   declare_reader(classifier, arguments_.reader);
   declare_common(classifier, arguments_.common, kExpansion | kThreads | kTrainingDevice);
 

@@ -187,7 +187,8 @@ TrainingTables read_tables(const Arguments& arguments) {
       target_names(out.frame, given.target_low.empty() ? given.target : std::vector{given.target_low});
   for (const std::string& name : {given.options.target_high, given.options.weight})
     if (!name.empty() && out.frame.find(name) == nullptr)
-      throw_error("{} has no column {}; expected one or more of {}", given.run.train, name, column_list(out.frame));
+      throw_error("{} has no column {}; expected one or more of {}", given.run.train, name,
+                  column_list(out.frame));
   const TargetColumns first = given.options.target(out.targets[0]);
   out.record = frame_record(given.run.train, out.frame);
   out.notes.push_back(fmt::format("read {}, target {}", frame_text(given.run.train, out.frame),

@@ -62,9 +62,9 @@ struct NormalizedClassifier;
 
 class Classifier {
  public:
-  // Holds out a tenth of the rows (of 20 and more) to know when to stop. Where no option of an objective or
-  // encoder is given, they are chosen by the data, as on the command line (option_list: `chooses`). Throws
-  // Error for data or options that cannot be used, Stopped when the observer asked to stop.
+  // Holds out a tenth of the rows (of 20 and more) to know when to stop. Chosen by the data where not given,
+  // as on the command line (option_list: `chooses`): objective and encoder, and pieces of words of few texts.
+  // Throws Error for data or options that cannot be used, Stopped when the observer asked to stop.
   static Classifier train(const Inputs& x, const Labels& labels, const Options& options = {},
                           const Run& run = {});
   // Training by parts, for rows that are not there at once: `before` (null: nothing was learned yet) after

@@ -118,8 +118,12 @@ Classifier Classifier::train(const Inputs& x, const Labels& labels, const Option
   training_ladder_option_table(options.ladder).validate();
   LearnedInputs learned = learn_inputs(x, labels, run.weights, options.text);
   if (const IsGiven is_given = given_in(given, table); !is_decided(is_given)) {
+    const bool has_pieces =
+        take_pieces(learned, options.text, is_given, options.training,
+                    [&](const TextOptions& text) { return learn_inputs(x, labels, run.weights, text); });
     const bool has_held_out = held_out_part(learned.data, options.training, run) > 0;
-    observer_of(run).on_note(choose_training(learned.data, has_held_out, is_given, options.training).note);
+    observer_of(run).on_note(
+        choose_training(learned.data, has_held_out, is_given, options.training, has_pieces).note);
   }
   const std::optional<TextEncoder> text = learned.text;
   Trained found = trained(std::move(learned), options.training, run);

@@ -44,7 +44,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::string best;
-  size_t best_distance = word.size() / 3 + 2;
+  size_t best_distance = std::min(word.size(), word.size() / 3 + 2);  // another letter is no misspelling
   for (const std::string& candidate : candidates) {
     // The distance is at least the difference in length.
     if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= best_distance)

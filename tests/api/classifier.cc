@@ -191,6 +191,35 @@ TEST(ApiClassifier, TextsLinearAndWithABag) {
   }
 }
 
+TEST(ApiClassifier, FewTextsAreReadInPiecesOfWords) {
+  struct Notes final : TrainObserver {
+    std::string first;
+    void on_note(const std::string& text) override {
+      if (first.empty()) first = text;
+    }
+  };
+  std::vector<std::string> stored, y;
+  for (int i = 0; i < 60; ++i) {
+    stored.push_back((i % 2 == 0 ? "payment number " : "travelling to ") + std::to_string(i));
+    y.push_back(i % 2 == 0 ? "pay" : "go");
+  }
+  const std::vector<std::string_view> texts(stored.begin(), stored.end()), asked{"payments", "traveller"};
+  Notes notes, others;
+  const Classifier chosen = Classifier::train(Texts(texts), y, {}, notes);
+  EXPECT_NE(notes.first.find("words and pieces of words"), std::string::npos) << notes.first;
+  EXPECT_EQ(chosen.predict(Texts(asked)), (std::vector<std::string>{"pay", "go"}));  // of words that are new
+  const Options same{{"objective", "exact"},
+                     {"l2", 0},
+                     {"l2_from", 100.0 / 60},
+                     {"char_ngrams_min", 3},
+                     {"char_ngrams_max", 5}};
+  EXPECT_EQ(chosen.log_probabilities(Texts(asked)),
+            Classifier::train(Texts(texts), y, same).log_probabilities(Texts(asked)));
+  const Classifier of_words = Classifier::train(Texts(texts), y, {{"ngrams", 2}}, others);
+  EXPECT_NE(others.first.find("a linear model by maximum likelihood"), std::string::npos) << others.first;
+  EXPECT_LT(of_words.columns(), chosen.columns());
+}
+
 // Rows of weight 2 are rows that are there twice, to the trainer's own precision.
 TEST(ApiClassifier, WeightsCount) {
   const Clouds data = clouds(12, 9);  // too few to hold any out

@@ -14,6 +14,7 @@ TEST(NearName, IsTheOneOfTheLeastEditDistance) {
   EXPECT_EQ(nearest("--aplha", {"--alpha", "--delta"}), "--alpha");
   EXPECT_EQ(nearest("ab", {"ba", "abc"}), "abc");  // distance 1, where a swap is 2
   EXPECT_EQ(nearest("evaluate", {"score", "train"}), "");
+  EXPECT_EQ(nearest("x", {"y"}), "");
   EXPECT_EQ(nearest("x", {}), "");
 }
 

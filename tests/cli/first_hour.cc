@@ -36,14 +36,14 @@ TEST(FirstHour, WhatIsNotThereOrEmptyIsNamedWithTheRemedy) {
   const Folder folder;
   folder.generate();
   folder.write("empty.csv", "");
-  std::filesystem::create_directories(folder / "runs/a");
-  std::filesystem::copy_file(folder / kTruth, folder / "runs/a/model.safetensors");
+  std::filesystem::create_directories(folder / "runs/first");
+  std::filesystem::copy_file(folder / kTruth, folder / "runs/first/model.safetensors");
   for (const std::string command : {"score", "evaluate", "audit", "bounds", "tag", "predict"}) {
     expect_user_error(folder.run({command, "run/a", "data.svm"}),
                       "there is no model run/a: there is no folder run");
-    expect_user_error(folder.run({command, "runs/b", "data.svm"}), "did you mean runs/a?");
+    expect_user_error(folder.run({command, "runs/frist", "data.svm"}), "did you mean runs/first?");
     expect_user_error(folder.run({command, "runs", "data.svm"}),
-                      "the folder runs has no model.safetensors; did you mean runs/a?");
+                      "the folder runs has no model.safetensors; did you mean runs/first?");
     expect_user_error(folder.run({command, "empty.csv", "data.svm"}),
                       "the file is empty, so it is no model; train it");
     expect_user_error(folder.run({command, kTruth, "empty.csv"}),
@@ -61,8 +61,8 @@ TEST(FirstHour, WhatIsNotThereOrEmptyIsNamedWithTheRemedy) {
     expect_user_error(train("dat.svm"), "there is no such file; did you mean data.svm?");
     expect_user_error(train("empty.csv"), ", or give another file");
     expect_user_error(train("runs"), "several files: 'runs/*.csv'");
-    expect_user_error(train("runs/a"),
-                      "runs/a is a model, not data to train on; 'selfnorm predict runs/a DATA'");
+    expect_user_error(train("runs/first"),
+                      "runs/first is a model, not data to train on; 'selfnorm predict runs/first DATA'");
   }
 }
 

@@ -72,6 +72,32 @@ TEST(TrainTables, TextsAloneTakeLinesToo) {
   EXPECT_NE(lines.out.find("0,card,"), std::string::npos) << lines.out;
 }
 
+TEST(TrainTables, FewTextsAreReadInPiecesOfWords) {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 60; ++i)
+    text +=
+        i % 2 == 0 ? fmt::format("pay\tpayment number {}\n", i) : fmt::format("go\ttravelling to {}\n", i);
+  folder.write("train.tsv", text);
+  const Outcome trained = folder.run({"train", "classifier", "train.tsv", "--out", "run"});
+  expect_good(trained);
+  EXPECT_NE(trained.err.find("words and pieces of words (--char-ngrams-min 3 --char-ngrams-max 5)"),
+            std::string::npos)
+      << trained.err;
+  const auto options = nlohmann::json::parse(content(folder / "run/config.json"))["options"];
+  EXPECT_EQ(options["char-ngrams-max"], 5);
+  const Outcome answers = folder.run_on("payments\ntraveller\n", {"predict", "run"});  // words that are new
+  EXPECT_NE(answers.out.find("0,pay,"), std::string::npos) << answers.out;
+  EXPECT_NE(answers.out.find("1,go,"), std::string::npos) << answers.out;
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"train", "classifier", "train.tsv", "--ngrams", "1", "--out", "words"},
+        {"train", "classifier", "-", "--out", "piped"}}) {
+    const Outcome other = folder.run_on(text, words);
+    expect_good(other);
+    EXPECT_EQ(other.err.find("pieces of words"), std::string::npos) << other.err;
+  }
+}
+
 TEST(TrainTables, CategoriesAndMissingValuesNeedNoOption) {
   const Folder folder;
   std::string text = "city;size;kind\n";

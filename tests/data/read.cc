@@ -23,11 +23,11 @@ TEST(Read, FormatByExtensionOrContent) {
   EXPECT_EQ(format_of("a", "x\tsome words\n"), Format::text);
   EXPECT_EQ(format_of("a.tsv", "7\tsome words\n8\tmore of them\n"), Format::text);
   EXPECT_EQ(format_of("a.tsv", "width\tlabel\n1\tx\n2\ty\n"), Format::tsv);
-  EXPECT_EQ(
-      read_error("a", "hello world\n"),
-      "a: found 'hello world', which fits no format; expected svmlight, csv, tsv, npy, npz, safetensors, "
-      "label<TAB>text or idx (or "
-      "name the format)");
+  EXPECT_EQ(read_error("a", "hello world\n"),
+            "a: found 'hello world', which fits no format: a text needs its label and a tab before it "
+            "(label<TAB>text), a table commas, "
+            "semicolons or tabs; if it has another of the formats svmlight, csv, tsv, npy, npz, safetensors, "
+            "idx, name it");
   EXPECT_EQ(read_error("a", ""),
             "a: the file is empty; expected rows of data: write it again, or give another file");
 }

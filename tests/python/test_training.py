@@ -83,6 +83,22 @@ def test_what_is_not_said_is_chosen_as_on_the_command_line(program, clouds, tmp_
     assert ("chosen for 3 classes" in "".join(mine.notes_)) == (not words or "--l2" in words)
 
 
+@pytest.mark.parametrize("words, options, has_pieces", [([], {}, True), (["--keep-case"], {"lowercase": False}, True),
+                                                        (["--ngrams", "2"], {"ngrams": 2}, False),
+                                                        (["--no-tf-idf"], {"tf_idf": False}, False),
+                                                        (["--objective", "exact"], {"objective": "exact"}, False)])
+def test_texts_are_read_as_on_the_command_line(program, tmp_path, words, options, has_pieces):
+    labels = ["pay", "go", "10", "9"] * 100
+    texts = [f"{['payment', 'travelling', 'Ten', 'nine'][i % 4]} number {i % 37} of {'abcde'[i % 5] * 3}" for i in range(400)]
+    (tmp_path / "data.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in zip(labels, texts)))
+    program("train", "classifier", tmp_path / "data.tsv", "--out", tmp_path / "run", "--quiet", *words)
+    mine, theirs = selfnorm.SelfNormalizedClassifier(**options).fit(texts, labels), selfnorm.load(tmp_path / "run")
+    assert list(mine.classes_) == list(theirs.classes_) and mine.model_.columns == theirs.model_.columns
+    asked = texts + ["payments", "a traveller", "tens", "nineteen"]
+    np.testing.assert_array_equal(theirs.decision_function(asked), mine.decision_function(asked))  # bit for bit
+    assert ("pieces of words (char_ngrams_min=3 char_ngrams_max=5)" in "".join(mine.notes_)) == has_pieces
+
+
 def test_training_ends_with_the_ladder_of_the_command_line(program, tmp_path):
     random = np.random.default_rng(0)
     y = np.arange(20000) % 1000

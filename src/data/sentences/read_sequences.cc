@@ -32,7 +32,8 @@ uint32_t target_column(const SequenceOptions& options, const TokenReader& reader
   const uint32_t columns = reader.columns();
   const std::string& target = options.target;
   if (columns < 2)
-    throw DataError(reader.name(), first_line, "found one column, expected a word and its label at least");
+    throw DataError(reader.name(), first_line,
+                    "found one column, expected a word and its label at least, apart by a tab or blanks");
   const bool is_conllu = format == SequenceFormat::conllu;
   if (target.empty()) return is_conllu ? kConlluUpos : columns - 1;
   const auto name = std::find(kConlluNames.begin(), kConlluNames.end(), target);

@@ -250,7 +250,8 @@ EncodedFrame FrameEncoder::encode(const Frame& frame, EncodingReport& report) co
   for (const InputColumn& as : used_) {
     const auto c = names.find(as.name);
     if (!c)
-      throw_at(frame.file, 0, "found no column {}, which the model needs; expected the columns {}",
+      throw_at(frame.file, 0,
+               "found no column {}, which the model needs; expected the columns {}, named in the first line",
                quoted_text(as.name), shown_names(columns()));
     from.push_back(&frame.columns[*c]);
     if (as.is_numeric && !from.back()->is_numeric) fail_text(frame, *from.back(), "column");

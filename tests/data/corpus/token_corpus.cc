@@ -136,7 +136,8 @@ TEST(TokenCorpus, RefusesTextWithoutWords) {
   for (const char* text : {"", "\n", " \n \n"})
     EXPECT_EQ(learning_error(scratch.file("text", text), {}),
               scratch.path("text") +
-                  ": found no words; expected text, a sentence a line, words separated by white space");
+                  ": found no words; expected text, a sentence a line, words separated by white space: write "
+                  "it again, or give another file");
   EXPECT_EQ(learning_error(scratch.file("text", "a b c\n"), {}),
             scratch.path("text") + ": no word occurs 2 times or more; lower --min-count");
   EXPECT_NE(learning_error(scratch.path("missing"), {}).find("cannot read"), std::string::npos);

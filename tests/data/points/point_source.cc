@@ -108,7 +108,9 @@ TEST(PointSource, ModelsColumns) {
   EXPECT_EQ(all_rows(*open_points(scratch.file("c.svm", "1 1:5\n"), options)), (Floats{5, 0}));
   const std::string other = scratch.file("d.csv", "a,b,c\n1,2,3\n");
   EXPECT_EQ(points_error(other, options),
-            other + ":1: found a column 'c', which the model does not have; leave it out (--drop)");
+            other +
+                ":1: found a column 'c', which the model does not have; leave it out (--drop), or give data "
+                "with the model's columns 'b', 'a'");
   options.drop = {"c"};
   EXPECT_EQ(points_error(other, options), "accepted");
   options.drop = {"c", "b"};

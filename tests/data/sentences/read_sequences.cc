@@ -177,9 +177,11 @@ TEST(ReadSequences, LabelsOfTheModel) {
       "d:3: found the label 'Z' in column 1, which the model has not learned; expected one of its 2 labels: "
       "'X', 'Y'; correct it, or train on data that have it");
   EXPECT_EQ(reading.read_error("a\nb\n", read.encoder, true),
-            "d:1: found 1 column, expected 2, as in the data of the model");
+            "d:1: found 1 column, expected 2, as in the data of the model; sentences as they are written are "
+            "read by 'selfnorm predict'");
   EXPECT_EQ(reading.read_error("a b c d\n", read.encoder, false),
-            "d:1: found 4 columns, expected 2, or one less without the labels, as in the data of the model");
+            "d:1: found 4 columns, expected 2, or one less without the labels, as in the data of the model; "
+            "sentences as they are written are read by 'selfnorm predict'");
   EXPECT_NE(reading.read_error("a\nb X\n", read.encoder, false).find("d:2: found 2 columns, expected 1"),
             std::string::npos);
   EXPECT_NE(reading.read_error("\n", read.encoder, true).find("d: found no sentence"), std::string::npos);

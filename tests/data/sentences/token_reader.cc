@@ -29,7 +29,8 @@ TEST(TokenReader, BadColumns) {
       "; a line that begins with # is a token, only CoNLL-U has comments: say --format conllu if it is that";
   EXPECT_TRUE(reading.error("# a comment\na X\nb Y\n").ends_with(marked));
   EXPECT_TRUE(reading.error("a X\n# a comment\nb Y\n").ends_with(marked));
-  EXPECT_EQ(reading.error("a\nb\n"), "d:1: found one column, expected a word and its label at least");
+  EXPECT_EQ(reading.error("a\nb\n"),
+            "d:1: found one column, expected a word and its label at least, apart by a tab or blanks");
   EXPECT_EQ(
       reading.error("\na X\n\nb X\n"),
       "d:2: found one label, 'X', here and in all 2 tokens, expected two at least: is column 1 (from 0) the "
@@ -39,7 +40,8 @@ TEST(TokenReader, BadColumns) {
             "d:2: found an empty label in column 1 (from 0), expected one for every token");
   for (const char* empty : {"", "\n", "\n \t\r\n\n"})
     EXPECT_EQ(reading.error(empty),
-              "d: found no sentence, expected a token a line and a blank line between sentences");
+              "d: found no sentence; expected a token a line and a blank line between sentences: add some, "
+              "or give another file");
   EXPECT_EQ(reading.error("a X\nb\0 Y\n"s), "d:2: found a NUL byte, expected text in UTF-8, a token a line");
   EXPECT_NE(
       reading.message([&] { learn_sequences(reading.scratch.path("none"), {}); }).find("cannot read none"),

@@ -42,7 +42,9 @@ TEST(FrameTargets, Mistakes) {
   EXPECT_EQ(
       error_of(frame, {"y"}, {0, 1}),
       "a.csv:3: in the target column 'y': found a missing value, expected a number; leave such rows out");
-  EXPECT_EQ(error_of(frame, {"g"}, {0}), "a.csv:5: in the target column 'g': found 'b', expected a number");
+  EXPECT_EQ(error_of(frame, {"g"}, {0}),
+            "a.csv:5: in the target column 'g': found 'b', expected a number; words are labels, which a "
+            "classifier predicts");
   EXPECT_EQ(error_of(frame, {"q"}, {0}), "a.csv: found no target column 'q'; the columns are 'y', 'z', 'g'");
   EXPECT_EQ(error_of(frame, {"y", "y"}, {0}), "a.csv: the target column 'y' is named twice");
   EXPECT_THROW(rows_without_targets(frame, {"q"}), DataError);

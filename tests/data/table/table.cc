@@ -75,7 +75,7 @@ TEST(Table, ErrorsSayWhereAndWhat) {
            {"label,f\nx,NaN\n",
             "a.csv: found no column that tells anything about the label; a column of texts is read by --text "
             "COLUMN"},
-           {"label,f\n,1\n", "a.csv:2: found an empty label"},
+           {"label,f\n,1\n", "a.csv:2: found an empty label; fill it in, or take the row out"},
            {"label,f\nx,\"1\"2\n", "a.csv:2: found '2' after a closing quote, expected ','"},
            {"label,f\nx,\"1\ny,2\n", "a.csv:2: found '\"1\\ny,2\\n', a quoted field that is never closed"},
            {"p,q\n1,2\n",

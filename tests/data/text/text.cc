@@ -153,7 +153,8 @@ TEST(Text, Errors) {
   schema.text.reset();
   options.format = Format::text;
   EXPECT_EQ(read_error("a.txt", "bye\thi\n", options),
-            "a.txt: found text, but the model was trained on numbers and has no text encoder");
+            "a.txt: found texts, but the model was trained on numbers; expected rows with the columns of its "
+            "training data");
 }
 
 TEST(Text, EncoderPiecesAreChecked) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+
 namespace selfnorm {
 namespace {
 
@@ -51,6 +54,49 @@ TEST(Choice, ManyClassesGetNoiseWhereSumsTakeTooLong) {
   choose_training(of_classes(20000, true, 1000), true, given({"optimiser"}), linear);
   EXPECT_EQ(linear.objective.name, "exact");
   EXPECT_EQ(linear.encoder.kind, "auto");
+}
+
+struct ReadTexts {
+  Dataset data;
+  std::optional<TextEncoder> text;
+};
+
+TEST(Choice, FewTextsOfFewClassesGetPiecesOfWords) {
+  const TextEncoder words({.tf_idf = false}, std::vector<std::string>{"a", "b"}, {});
+  const auto pieces_of = [&](uint32_t classes, uint64_t rows, const std::vector<std::string>& names,
+                             bool has_text = true, uint32_t columns = 50) {
+    ReadTexts read{of_classes(classes, true, rows), has_text ? std::optional(words) : std::nullopt};
+    TextOptions text{.lowercase = false};
+    const bool has_pieces = take_pieces(read, text, given(names), {}, [&](const TextOptions& asked) {
+      EXPECT_FALSE(asked.lowercase);
+      ReadTexts again{of_classes(classes, true, rows), TextEncoder(asked, {}, {})};
+      again.data.features.sparse.columns = columns;
+      return again;
+    });
+    EXPECT_EQ(text.char_ngrams_min, has_pieces ? 3u : 0u);
+    EXPECT_EQ(text.char_ngrams_max, has_pieces ? 5u : 0u);
+    if (read.text) {
+      EXPECT_EQ(read.text->options().char_ngrams_max, text.char_ngrams_max);
+    }
+    return has_pieces;
+  };
+  EXPECT_TRUE(pieces_of(999, 9999, {"epochs", "l2", "lowercase"}));
+  EXPECT_FALSE(pieces_of(1000, 9999, {}));
+  EXPECT_FALSE(pieces_of(999, 10'000, {}));
+  EXPECT_FALSE(pieces_of(3, 60, {}, false));             // rows of numbers
+  EXPECT_FALSE(pieces_of(999, 60, {}, true, 1u << 30));  // too many for full passes
+  for (const char* name : {"ngrams", "char-ngrams-min", "char-ngrams-max", "min-count", "max-vocabulary",
+                           "hash-buckets", "tf-idf"}) {
+    EXPECT_FALSE(pieces_of(3, 60, {name})) << name;
+    EXPECT_NE(std::ranges::find(choosing_options(), name), choosing_options().end()) << name;
+  }
+  TrainOptions options;
+  const TrainingChoice choice = choose_training(of_classes(3, true, 400), true, given({}), options, true);
+  EXPECT_EQ(choice.options,
+            (std::vector<std::string>{"objective", "char-ngrams-min", "char-ngrams-max", "l2-from", "l2"}));
+  EXPECT_NE(choice.note.find("words and pieces of words (--char-ngrams-min 3 --char-ngrams-max 5)"),
+            std::string::npos)
+      << choice.note;
 }
 
 TEST(Choice, AnOptionOfAnObjectiveOrEncoderDecides) {

@@ -13,7 +13,7 @@ void withdraw_interruption() noexcept;  // who noticed has work left to do: a ch
 void poll_interruption();  // throws Interrupted when it was requested, unless that is put off
 
 // One of several processes must not leave work that all of them do: there, loops go on, but for those whose
-// units are shared, and end together (math/communicator.h).
+// units are shared, and end together (math/process/communicator.h).
 enum class Interruptions { thrown, put_off };
 
 // While alive, in all threads. In a process that never put them off they are thrown anyway.

@@ -9,7 +9,7 @@
 
 #include "base/failure.h"
 #include "base/interruption.h"
-#include "math/communicator.h"
+#include "math/process/communicator.h"
 
 namespace selfnorm {
 namespace {

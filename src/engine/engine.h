@@ -7,8 +7,8 @@
 // that diverges goes back to the best, or to the last good ones. Good ones are kept until there is a best, in
 // the same memory. A resumed run continues with the same bits.
 //
-// Several processes (math/communicator.h) run it together, each with all parameters: they agree on stopping
-// between two steps, and the first one writes the checkpoints, which all read.
+// Several processes (math/process/communicator.h) run it together, each with all parameters: they agree on
+// stopping between two steps, and the first one writes the checkpoints, which all read.
 //
 // Not trained by steps, and so no part of this: EM of mixtures, Newton's method of exponential families, the
 // line search inside an iteration of L-BFGS, and searches over whole runs (the multiplier of retraining).

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/interruption.h"
-#include "math/communicator.h"
+#include "math/process/communicator.h"
 
 #if defined(__has_feature)  // clang; GCC has __SANITIZE_THREAD__
 #if __has_feature(thread_sanitizer)

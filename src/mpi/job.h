@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/interruption.h"
-#include "math/communicator.h"
+#include "math/process/communicator.h"
 
 namespace selfnorm {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "math/kernels.h"
+#include "math/process/shared_loop.h"
 #include "math/random.h"
-#include "math/shared_loop.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "math/shared_loop.h"
+#include "math/process/shared_loop.h"
 #include "normalizer/exact_pass.h"
 
 namespace selfnorm {

@@ -10,7 +10,7 @@
 #include "family/crf/crf_trainer.h"
 #include "family/density/train/density_trainer.h"
 #include "family/regressor/train/regressor_trainer.h"
-#include "math/thread_job.h"
+#include "math/process/thread_job.h"
 #include "normalizer/enumeration.h"
 #include "random_data.h"
 #include "small_crfs.h"

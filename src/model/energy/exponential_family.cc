@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "math/kernels.h"
-#include "math/shared_loop.h"
+#include "math/process/shared_loop.h"
 #include "math/special_functions.h"
 #include "selfnorm/error.h"
 

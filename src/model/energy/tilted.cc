@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "math/shared_loop.h"
+#include "math/process/shared_loop.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

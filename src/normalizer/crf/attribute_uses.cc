@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "math/crf_kernels.h"
-#include "math/shared_loop.h"
+#include "math/process/shared_loop.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

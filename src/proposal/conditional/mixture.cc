@@ -7,7 +7,7 @@
 
 #include "base/failure.h"
 #include "math/kernels.h"
-#include "math/shared_loop.h"
+#include "math/process/shared_loop.h"
 #include "proposal/conditional/mixture_row.h"
 #include "proposal/density/gaussian_terms.h"
 #include "selfnorm/runtime/log_sum_exp.h"

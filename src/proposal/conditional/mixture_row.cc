@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "math/kernels.h"
-#include "math/shared_loop.h"
+#include "math/process/shared_loop.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

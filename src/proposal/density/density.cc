@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/failure.h"
-#include "math/shared_loop.h"
+#include "math/process/shared_loop.h"
 
 namespace selfnorm {
 namespace {

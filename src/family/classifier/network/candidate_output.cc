@@ -10,7 +10,7 @@
 #include "family/classifier/noise_draw.h"
 #include "math/gemm.h"
 #include "math/kernels.h"
-#include "math/shared_loop.h"
+#include "math/process/shared_loop.h"
 #include "objective/registry.h"
 
 namespace selfnorm {

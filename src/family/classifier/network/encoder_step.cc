@@ -4,8 +4,8 @@
 
 #include "math/gemm.h"
 #include "math/kernels.h"
+#include "math/process/shared_loop.h"
 #include "math/random.h"
-#include "math/shared_loop.h"
 
 namespace selfnorm {
 namespace {

@@ -8,7 +8,7 @@
 #include "family/classifier/network/output_step.h"
 #include "math/gemm.h"
 #include "math/kernels.h"
-#include "math/shared_loop.h"
+#include "math/process/shared_loop.h"
 #include "objective/registry.h"
 #include "selfnorm/error.h"
 

@@ -1,7 +1,7 @@
 #include "family/classifier/network/output_step.h"
 
 #include "math/kernels.h"
-#include "math/shared_loop.h"
+#include "math/process/shared_loop.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "math/communicator.h"
+#include "math/process/communicator.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,13 +1,13 @@
-// Loops whose units the processes of a job share (math/communicator.h), and the threads of each process its
-// units (math/parallel.h): the same units and the same order of sums, so the same bits.
+// Loops whose units the processes of a job share (math/process/communicator.h), and the threads of each
+// process its units (math/parallel.h): the same units and the same order of sums, so the same bits.
 #pragma once
 
 #include <span>
 #include <type_traits>
 #include <vector>
 
-#include "math/communicator.h"
 #include "math/parallel.h"
+#include "math/process/communicator.h"
 
 namespace selfnorm {
 

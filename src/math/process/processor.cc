@@ -1,4 +1,4 @@
-#include "math/processor.h"
+#include "math/process/processor.h"
 
 #include <cblas.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "math/communicator.h"
+#include "math/process/communicator.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "base/interruption.h"
+#include "math/process/shared_loop.h"
+#include "math/process/thread_job.h"
 #include "math/random.h"
-#include "math/shared_loop.h"
-#include "math/thread_job.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -1,6 +1,7 @@
 // What the processes of a job do together. Every process runs the same program on the same data and holds
-// all parameters; the units of a loop are shared (math/shared_loop.h), and what they made is exchanged here.
-// The order of every sum is that of one process, so the bits do not depend on how many there are.
+// all parameters; the units of a loop are shared (math/process/shared_loop.h), and what they made is
+// exchanged here. The order of every sum is that of one process, so the bits do not depend on how many there
+// are.
 //
 // All processes make the same calls in the same order. An exchange begins with a header that says which one
 // it is and how the sender's work ended: a difference, and whatever was thrown in one process, is thrown in
@@ -17,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "math/link.h"
+#include "math/process/link.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "math/thread_job.h"
+#include "math/process/thread_job.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "math/communicator.h"
+#include "math/process/communicator.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -1,5 +1,6 @@
 // What carries bytes between the processes of a job: MPI (mpi/job.h), or memory where threads stand for
-// processes (math/thread_job.h). What processes do together is made of it (math/communicator.h).
+// processes (math/process/thread_job.h). What processes do together is made of it
+// (math/process/communicator.h).
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define SELFNORM_CUDA_ABI 1
+#define SELFNORM_CUDA_ABI 2
 
 enum { SELFNORM_F32 = 0, SELFNORM_F16 = 1, SELFNORM_BF16 = 2, SELFNORM_F64 = 3 /* sums alone */ };
 
@@ -144,7 +144,8 @@ int selfnorm_row_adagrad(selfnorm_cuda_context*, float* x, float* square, const 
 /* Training a network energy s(x) = w . a_L (model/energy/mlp.h has the layers and the order of theta) by
  * minibatches against draws. A run is many steps without a word from the host: their points and rates go to
  * the device at once, their records come back at once. gpu/energy_formula.h has the formulas. */
-enum { SELFNORM_SNL = 0, SELFNORM_NCE = 1 };
+/* Energies know the first two, classes all. */
+enum { SELFNORM_SNL = 0, SELFNORM_NCE = 1, SELFNORM_IS = 2, SELFNORM_RANKING = 3 };
 /* How a step ended: with a move; with a loss or gradient that is not finite; with too few effective draws;
  * with b too far from log Z. After all but the first nothing has moved, and the steps behind it were not
  * taken. */
@@ -223,4 +224,6 @@ int selfnorm_energy_gradient(selfnorm_energy*, float* gradient);
 #ifdef __cplusplus
 }
 #endif
+
+#include "gpu/module_classes.h"
 #endif

@@ -5,23 +5,10 @@
 #include "gpu/cuda/context.cuh"
 #include "gpu/cuda/head_rows.cuh"
 #include "gpu/cuda/lanes.cuh"
+#include "gpu/cuda/reduce.cuh"
 
 namespace selfnorm::gpu {
 namespace {
-
-// Sums by all threads of one block, in a fixed order.
-template <class T, class Combine>
-__device__ T block_reduced(T value, T* shared, const Combine& combine) {
-  shared[threadIdx.x] = value;
-  __syncthreads();
-  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) shared[threadIdx.x] = combine(shared[threadIdx.x], shared[threadIdx.x + half]);
-    __syncthreads();
-  }
-  const T out = shared[0];
-  __syncthreads();
-  return out;
-}
 
 struct PrepareTask {
   int64_t rows, ignore_index, all_classes, classes, picks;

@@ -28,6 +28,7 @@ namespace selfnorm {
   X(selfnorm_head_workspace)       \
   X(selfnorm_head_run)             \
   X(selfnorm_head_difference)      \
+  X(selfnorm_head_masses)          \
   X(selfnorm_split_states)         \
   X(selfnorm_scatter_add)          \
   X(selfnorm_row_adagrad)          \

@@ -35,4 +35,11 @@ struct HeadResult {
 
 HeadResult head_reference(const HeadProblem& problem);
 
+// What selfnorm_head_masses gives, for clusters of all classes or none.
+struct MassResult {
+  std::vector<double> masses, shares;
+};
+MassResult masses_reference(const HeadProblem& problem, const std::vector<uint32_t>& order,
+                            const std::vector<uint32_t>& begin);
+
 }  // namespace selfnorm::gpu

@@ -117,6 +117,11 @@ int selfnorm_head_run(selfnorm_cuda_context*, const selfnorm_head_step*);
  * sheets, workspace and moments, which are given too. */
 int selfnorm_head_difference(selfnorm_cuda_context*, const selfnorm_head_step* p, const selfnorm_head_step* q,
                              double visible, double* out);
+/* The shares p_ik of the classes of a step with a float32 sheet and moments, which are given too: of
+ * clusters, cluster j being order[begin[j]] .. order[begin[j + 1] - 1], masses (rows x clusters) <- log sum_k
+ * p_ik, at least -80; of classes, shares (classes) <- sum_i p_ik. NULL: not asked for. */
+int selfnorm_head_masses(selfnorm_cuda_context*, const selfnorm_head_step*, const uint32_t* order,
+                         const uint32_t* begin, int64_t clusters, float* masses, double* shares);
 /* After a run with targets: waits for the check of the targets alone, which is the first of its work, and
  * fails for one outside [0, all classes) that is not the ignored one. Not inside a capture. */
 int selfnorm_head_status(selfnorm_cuda_context*, const selfnorm_head_step*);

@@ -31,6 +31,15 @@ class DeviceHead {
   // left out.
   DeviceMoments moments(const Features& rows, std::span<const uint32_t> target) const;
 
+  // log p(k | x_i) of the classes listed, for every row: rows x classes.
+  std::vector<float> log_probs(const Features& rows, std::span<const uint32_t> classes) const;
+
+  // Of clusters of classes (order and begin of ClassClusters): log of each one's share of the sum, rows x
+  // clusters, at least -80. And the mean share of every class.
+  std::vector<float> cluster_masses(const Features& rows, std::span<const uint32_t> order,
+                                    std::span<const uint32_t> begin) const;
+  std::vector<double> mean_shares(const Features& rows) const;
+
   // As head_difference, of this head and another on the same device.
   HeadDifference difference(const DeviceHead& other, const Features& rows) const;
 

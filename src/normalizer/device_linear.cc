@@ -146,8 +146,9 @@ void DeviceLinear::load(const Features& x, std::span<const uint32_t> target, con
   step_.workspace_bytes = device_.module().selfnorm_linear_workspace(&step_);
   step_.workspace = workspace_.get<char>(step_.workspace_bytes);
   step_.moments = moments_.get<double>(most * 5);
-  step_.better = nullptr;
-  step_.gradient = nullptr;
+  step_.better = better_.get<int64_t>(most);
+  step_.gradient = gradient_.get<float>(gradient_size());
+  by_.get<double>(2 * most);
 }
 
 void DeviceLinear::put_theta(std::span<const float> theta) {
@@ -177,7 +178,7 @@ uint64_t DeviceLinear::rows_at_once() const {
 void DeviceLinear::score(uint64_t first, uint64_t count, bool counts_better) {
   step_.first = static_cast<int64_t>(first);
   step_.count = static_cast<int64_t>(count);
-  step_.better = counts_better ? better_.get<int64_t>(rows_at_once()) : nullptr;
+  step_.better = counts_better ? better_.get<int64_t>(count) : nullptr;
   device_.must(device_.module().selfnorm_linear_scores(device_.context(), &step_));
   host_moments_.resize(count * 5);
   device_.must(device_.module().selfnorm_cuda_to_host(device_.context(), host_moments_.data(), step_.moments,
@@ -189,7 +190,6 @@ void DeviceLinear::score(uint64_t first, uint64_t count, bool counts_better) {
 }
 
 void DeviceLinear::run(const Visit& visit, bool wants_gradient) {
-  if (wants_gradient) step_.gradient = gradient_.get<float>(gradient_size());
   for (uint64_t first = 0; first < rows_; first += rows_at_once()) {
     const uint64_t count = std::min(rows_at_once(), rows_ - first);
     score(first, count, false);

@@ -49,7 +49,7 @@ SampledSums block_sums(const SampledRow& row, const std::vector<float>& raised) 
   return threads[0];
 }
 
-void expect_near(double got, double wanted, double tolerance, const std::string& what) {
+void expect_close(double got, double wanted, double tolerance, const std::string& what) {
   EXPECT_NEAR(got, wanted, tolerance * std::max(1.0, std::abs(wanted))) << what;
 }
 
@@ -69,14 +69,14 @@ TEST(SampledFormula, AgreesWithTheRefereeOnEveryObjectiveAndNoise) {
       const SampledTerms t =
           sampled_terms(row, block_sums(row, scores.raised), scores.target, p.target_log_q[i], p.most_push);
       const float factor = t.factor * (p.factor.empty() ? 1 : p.factor[i]);
-      expect_near(t.loss, wanted.loss[i], tolerance, what);
-      expect_near(t.d_b, wanted.d_b[i], tolerance, what);
-      expect_near(t.log_z, wanted.log_z[i], tolerance, what);
-      expect_near(t.effective, wanted.effective[i], 5 * tolerance, what);
-      expect_near(factor * t.d_score, wanted.d_target[i], tolerance, what);
+      expect_close(t.loss, wanted.loss[i], tolerance, what);
+      expect_close(t.d_b, wanted.d_b[i], tolerance, what);
+      expect_close(t.log_z, wanted.log_z[i], tolerance, what);
+      expect_close(t.effective, wanted.effective[i], 5 * tolerance, what);
+      expect_close(factor * t.d_score, wanted.d_target[i], tolerance, what);
       for (size_t j = 0; j < scores.raised.size(); ++j)
-        expect_near(factor * draw_derivative(row, t, scores.raised[j]),
-                    wanted.d_draw[i * p.draws + scores.place[j]], tolerance, what);
+        expect_close(factor * draw_derivative(row, t, scores.raised[j]),
+                     wanted.d_draw[i * p.draws + scores.place[j]], tolerance, what);
     }
   }
 }
@@ -102,7 +102,7 @@ TEST(SampledFormula, TheRefereesDerivativesAreThoseOfItsLoss) {
       const double below = loss(), low = p.states[j];
       p.states[j] = here;
       const double slope = (above - below) / (high - low);
-      expect_near(at.d_states[j], slope, 1e-3 * std::max(1.0, std::abs(slope)), name);
+      expect_close(at.d_states[j], slope, 1e-3 * std::max(1.0, std::abs(slope)), name);
     }
     p.normalizer.resize(static_cast<size_t>(p.rows), 0.0f);
     const float here = p.normalizer[0];
@@ -112,7 +112,7 @@ TEST(SampledFormula, TheRefereesDerivativesAreThoseOfItsLoss) {
     const double below = loss(), low = p.normalizer[0];
     p.normalizer[0] = here;
     const double slope = (above - below) / (high - low);
-    expect_near(at.d_b[0], slope, 1e-3 * std::max(1.0, std::abs(slope)), name);
+    expect_close(at.d_b[0], slope, 1e-3 * std::max(1.0, std::abs(slope)), name);
   }
 }
 
@@ -132,7 +132,7 @@ TEST(SampledFormula, ListsOfUsesAddUpToTheGradientOfTheWeights) {
         else
           for (int64_t i = 0; i < p.rows; ++i) d_bias += r.d_draw[i * p.draws + place];
       }
-      expect_near(d_bias, r.d_bias[lists.used[u]], 1e-9, name);
+      expect_close(d_bias, r.d_bias[lists.used[u]], 1e-9, name);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "math/half.h"
 #include "math/parallel.h"
 #include "normalizer/class_moments.h"
+#include "normalizer/device_head.h"
 
 namespace selfnorm {
 namespace {
@@ -83,13 +84,22 @@ void copy_rows(const ModelFile& model, ClassClusters& clusters) {
   });
 }
 
-std::vector<double> exact_log_z(const ClassScores& scores, const Features& x) {
+ExactSums::ExactSums(const ModelFile& model, bool is_sparse)
+    : scores_(make_class_scores(model, is_sparse)),
+      device_(is_sparse ? nullptr : DeviceHead::on_chosen_device(model)) {}
+ExactSums::~ExactSums() = default;
+
+std::vector<double> ExactSums::log_z(const Features& x) const {
+  const std::vector<SoftmaxMoments> rows =
+      device_ ? device_->moments(x, {}).rows : class_moments(*scores_, x).rows;
   std::vector<double> out;
-  for (const SoftmaxMoments& row : class_moments(scores, x).rows) out.push_back(row.log_z());
+  for (const SoftmaxMoments& row : rows) out.push_back(row.log_z());
   return out;
 }
 
-std::vector<double> mean_shares(const ClassScores& scores, const Features& x, std::span<const double> log_z) {
+std::vector<double> ExactSums::mean_shares(const Features& x, std::span<const double> log_z) const {
+  if (device_) return device_->mean_shares(x);
+  const ClassScores& scores = *scores_;
   const size_t blocks = (x.rows() + kRowBlockOfMasses - 1) / kRowBlockOfMasses;
   std::vector<std::vector<float>> part(blocks, std::vector<float>(scores.classes()));
   for_each_share(scores, x, log_z, [&](size_t row, std::span<const float> share, uint64_t first) {
@@ -102,9 +112,15 @@ std::vector<double> mean_shares(const ClassScores& scores, const Features& x, st
   return out;
 }
 
-std::vector<float> cluster_log_masses(const ClassScores& scores, const Features& x,
-                                      std::span<const double> log_z, const ClassClusters& clusters) {
+std::vector<float> ExactSums::cluster_log_masses(const Features& x, std::span<const double> log_z,
+                                                 const ClassClusters& clusters) const {
   const size_t n = clusters.begin.size() - 1;
+  if (device_) {
+    std::vector<float> out = device_->cluster_masses(x, clusters.order, clusters.begin);
+    for (size_t i = 0; i < out.size(); ++i) out[i] += static_cast<float>(log_z[i / n]);
+    return out;
+  }
+  const ClassScores& scores = *scores_;
   std::vector<uint32_t> cluster_of(scores.classes());
   for (uint32_t j = 0; j < n; ++j)
     for (uint32_t i = clusters.begin[j]; i < clusters.begin[j + 1]; ++i) cluster_of[clusters.order[i]] = j;

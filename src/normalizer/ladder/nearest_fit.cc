@@ -116,22 +116,22 @@ NearestFit fit_nearest(const ModelFile& model, const Features& x, const NearestO
   };
   const uint32_t clusters =
       options.clusters > 0 ? std::min(options.clusters, model.classes) : default_clusters(model.classes);
-  const auto scores = make_class_scores(model, x.is_sparse);
+  const ExactSums sums(model, x.is_sparse);
   std::optional<InputMetric> metric;
   if (InputMetric::is_for(x)) metric = InputMetric::of(x.dense);
   NearestFit out;
   {
     step("clusters");
     const Features some = first_rows(x, kWeightInputs);
-    std::vector<double> weight = mean_shares(*scores, some, exact_log_z(*scores, some));
+    std::vector<double> weight = sums.mean_shares(some, sums.log_z(some));
     for (double& v : weight) v = std::pow(v + 1e-12, options.weight_power);
-    const ScoreRows rows(model, *scores, some, metric ? &*metric : nullptr);
+    const ScoreRows rows(model, sums.scores(), some, metric ? &*metric : nullptr);
     out.clusters = grouped_classes(
         cluster_classes(rows, weight, {.clusters = clusters, .seed = options.tail.seed}), clusters, model);
   }
   step("masses of clusters");
-  const std::vector<double> log_z = exact_log_z(*scores, x);
-  const std::vector<float> g = cluster_log_masses(*scores, x, log_z, out.clusters);
+  const std::vector<double> log_z = sums.log_z(x);
+  const std::vector<float> g = sums.cluster_log_masses(x, log_z, out.clusters);
   const MassFit masses(model, x, metric ? &*metric : nullptr, out.clusters);
   const std::vector<float> m = cross_fitted(masses, x.rows(), g, log_z, out.clusters);
   std::vector<uint64_t> all(x.rows());
@@ -146,16 +146,16 @@ NearestFit fit_nearest(const ModelFile& model, const Features& x, const NearestO
     LadderRung rung;
     rung.kind = RungKind::Nearest;
     rung.stop = stop;
-    const std::vector<NearestSum> sums = sums_of(out.clusters, g, m, q, stop);
-    fit_tail(x, sums, log_z, options.tail, rung);
-    const std::vector<double> t = tail_values(rung, x, sums);
+    const std::vector<NearestSum> nearest = sums_of(out.clusters, g, m, q, stop);
+    fit_tail(x, nearest, log_z, options.tail, rung);
+    const std::vector<double> t = tail_values(rung, x, nearest);
     double cost = 0, square = 0;
-    for (size_t i = 0; i < sums.size(); ++i) {
-      cost += static_cast<double>(sums[i].cost);
-      square += std::pow(sums[i].log_z(t[i]) - log_z[i], 2);
+    for (size_t i = 0; i < nearest.size(); ++i) {
+      cost += static_cast<double>(nearest[i].cost);
+      square += std::pow(nearest[i].log_z(t[i]) - log_z[i], 2);
     }
-    rung.cost = clusters + cost / static_cast<double>(sums.size());
-    rung.rms = std::sqrt(square / static_cast<double>(sums.size()));
+    rung.cost = clusters + cost / static_cast<double>(nearest.size());
+    rung.rms = std::sqrt(square / static_cast<double>(nearest.size()));
     out.rungs.push_back(std::move(rung));
   }
   return out;

@@ -206,6 +206,45 @@ void difference(const Types& types) {
   compare("difference of two heads", types.name, std::vector<float>(got.begin(), got.end()), wanted, 1e-3);
 }
 
+// Masses of clusters and shares of classes, a few rows at a time.
+void masses(const Types& types) {
+  HeadProblem p = random_head_problem(6, 41, 24, 1003);
+  std::mt19937 random(2);
+  p.bias = normals(random, p.classes, 1), p.carrier = normals(random, p.classes, 0.5f);
+  const Owned states = typed(p.states, types.type), weight = typed(p.weight, types.type);
+  const Owned bias = typed(p.bias, SELFNORM_F32), carrier = typed(p.carrier, SELFNORM_F32);
+  constexpr uint32_t kClusters = 37;
+  std::vector<std::vector<uint32_t>> members(kClusters);
+  for (uint32_t k = 0; k < 1003; ++k) members[k * k % 1003 % kClusters].push_back(k);
+  std::vector<uint32_t> order, begin = {0};
+  for (const auto& some : members) {
+    order.insert(order.end(), some.begin(), some.end());
+    begin.push_back(static_cast<uint32_t>(order.size()));
+  }
+  const Owned order_there = copied(order), begin_there = copied(begin);
+  const auto rows = static_cast<size_t>(p.rows), classes = static_cast<size_t>(p.classes);
+  const Owned moments = std::make_unique<Device>(rows * 40),
+              found_masses = std::make_unique<Device>(rows * kClusters * 4),
+              shares = std::make_unique<Device>(classes * 8);
+  selfnorm_head_step s = {};
+  s.size = sizeof(s);
+  s.rows = p.rows, s.dim = p.dim, s.classes = p.classes;
+  s.type = types.type, s.sheet_type = SELFNORM_F32;
+  s.states = states->get(), s.state_stride = p.dim, s.weight = weight->get(), s.weight_stride = p.dim;
+  s.bias = at<float>(bias), s.carrier = at<float>(carrier), s.options = p.options;
+  s.moments = at<double>(moments);
+  s.workspace_bytes = selfnorm_head_workspace(&s, 10 * 1024 * 4);
+  const Device workspace(s.workspace_bytes);
+  s.workspace = workspace.get();
+  must(selfnorm_head_masses(context, &s, at<uint32_t>(order_there), at<uint32_t>(begin_there), kClusters,
+                            at<float>(found_masses), at<double>(shares)));
+  const MassResult wanted = masses_reference(p, order, begin);
+  compare("masses of clusters", types.name, found<float>(found_masses, rows * kClusters), wanted.masses,
+          1e-5);
+  const std::vector<double> share = found<double>(shares, classes);
+  compare("shares of classes", types.name, {share.begin(), share.end()}, wanted.shares, 1e-5);
+}
+
 void too_much_memory() {
   void* memory = nullptr;
   ++comparisons;
@@ -249,7 +288,7 @@ int main(int count, char** words) {
     }
   }
   for (const Types& types : all)
-    if (count == 1 || std::strcmp(words[1], types.name) == 0) difference(types);
+    if (count == 1 || std::strcmp(words[1], types.name) == 0) difference(types), masses(types);
   wrong_target();
   too_much_memory();
   selfnorm_cuda_close(context);

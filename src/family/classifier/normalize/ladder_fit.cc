@@ -117,8 +117,7 @@ class LadderFitting {
     if (model_.normalizer.exists())
       add("amortised", model_.normalizer.hidden() > 0 ? RungKind::Network : RungKind::Linear);
     step("log-normalizers");
-    const auto scores = make_class_scores(model_, x.is_sparse);
-    std::vector<double> b = exact_log_z(*scores, x);
+    std::vector<double> b = ExactSums(model_, x.is_sparse).log_z(x);
     for (double& v : b) v -= model_.log_normalizer;
     const auto source = make_example_source(fitting_);
     const auto fit = [&](const std::string& kind, uint32_t hidden) {
@@ -157,7 +156,7 @@ class LadderFitting {
   void certify() {
     step("certificates");
     const Features& x = certifying_.features;
-    const std::vector<double> exact = exact_log_z(*make_class_scores(model_, x.is_sparse), x);
+    const std::vector<double> exact = ExactSums(model_, x.is_sparse).log_z(x);
     const runtime::LadderLayout layout = layout_of(ladder_, {});
     const runtime::Scorer scorer = this->scorer();
     const runtime::ModelLayout whole = layout_of(model_);

@@ -57,8 +57,11 @@ class DeviceRows {
     if (decay_ > 0) log_decay_ += std::log1p(-std::min(0.5, rate * decay_));
     step(index, rows, gradient, rate);
   }
-  void pull() {
+  // Brings rows up to date that were not used; the bits of what follows depend on it, so checkpoints do not.
+  void settle() const {
     if (decay_ > 0) step(nullptr, square_.size(), nullptr, 0);
+  }
+  void pull() {
     copy(values_, values_there_);
     copy(square_, square_there_);
     if (decay_ > 0) copy(decayed_, decayed_there_);
@@ -181,6 +184,7 @@ class DeviceCandidates final : public OutputStep {
   const char* remedy() const override { return kCandidateRemedy; }
   void finish(ModelFile& model) override {
     SELFNORM_CHECK(&model == &model_);
+    weight_.settle();
     weight_.pull();
     bias_.pull();
     normalizer_.store(model);

@@ -39,10 +39,10 @@ typedef struct {
   int64_t used_count;
   const uint32_t *used, *used_end, *used_place;
 
-  float* terms;    /* rows x 4: loss, its derivative by b, log Z_hat, effective draws; not multiplied */
-  float* d_states; /* rows x dim */
-  float* d_used;   /* used_count x dim */
-  float* d_used_bias;
+  float* terms;       /* rows x 4: loss, its derivative by b, log Z_hat, effective draws; not multiplied */
+  float* d_states;    /* rows x dim, or NULL */
+  float* d_used;      /* used_count x dim */
+  float* d_used_bias; /* or NULL */
 
   void* workspace;
   uint64_t workspace_bytes;
@@ -99,9 +99,10 @@ int selfnorm_linear_gradient(selfnorm_cuda_context*, const selfnorm_linear_step*
 typedef struct {
   uint64_t size; /* sizeof(selfnorm_adaptive_step) */
   int32_t is_adam;
-  int64_t rows, columns;   /* of the gradient; its last row is that of the biases, without l1 and l2 */
-  int64_t bias_row;        /* of theta */
-  const uint32_t* feature; /* the rows of theta of the others; NULL: their numbers */
+  int64_t rows, columns;   /* of the gradient */
+  int64_t bias_row;        /* of theta, without l1 and l2: the last of the gradient's; -1: there is none */
+  int64_t bias_column;     /* without l1 and l2; -1: none */
+  const uint32_t* feature; /* the rows of theta of the other rows; NULL: their numbers */
   const float* often;      /* by rows of theta; NULL: 1 */
   const float* gradient;
   float *theta, *square, *mean; /* mean: of Adam; without theta the norm alone is asked for */

@@ -113,8 +113,9 @@ TEST_F(Device, TrainsDensitiesAndNetworks) {
   other = classes;
   other[4] = "nce";
   other.insert(other.end(), {"--device", "cuda"});
-  expect_user_error(folder.run(other),
-                    "a GPU cannot train this classifier: found the objective nce without an encoder");
+  expect_user_error(
+      folder.run(other),
+      "a GPU cannot train this classifier: found the objective nce on sparse rows without an encoder");
 }
 
 TEST_F(Device, OtherWordsAndMissingGpusAreUserErrors) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/failure.h"
+#include "family/classifier/device_optimiser.h"
 #include "family/classifier/loop.h"
 #include "family/classifier/minibatch.h"
 #include "normalizer/device_linear.h"
@@ -14,7 +15,6 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kStepWorthSending = uint64_t{1} << 26;  // products of a minibatch with the classes
-constexpr size_t kNormNumbers = 257;                       // selfnorm_adaptive_step
 
 class DeviceExactStep final : public MinibatchStep<float> {
  public:
@@ -26,9 +26,7 @@ class DeviceExactStep final : public MinibatchStep<float> {
         mean_weight_(mean_weight(input.train)),
         linear_(device, input.classes, input.features, options_.log_carrier),
         often_(device),
-        norm_(device, kNormNumbers * sizeof(double)),
-        square_(device, input.shape().size() * sizeof(float)),
-        mean_(device, (input.optimiser == "adam" ? input.shape().size() : 1) * sizeof(float)) {
+        optimiser_(device, input.optimiser == "adam", input.shape().size()) {
     const std::vector<double> often = touch_probability(input.train, batch);
     if (!often.empty()) often_there_ = often_.put(std::vector<float>(often.begin(), often.end()));
     note_use(device);
@@ -49,22 +47,10 @@ class DeviceExactStep final : public MinibatchStep<float> {
     return sum;
   }
 
-  double gradient_norm() const override {
-    selfnorm_adaptive_step alone = optimiser_step();
-    alone.norm = norm_.get<double>();
-    alone.theta = nullptr;
-    gpu().must(gpu().module().selfnorm_adaptive_run(gpu().context(), &alone));
-    double square = 0;
-    gpu().must(gpu().module().selfnorm_cuda_to_host(gpu().context(), &square, norm_.get(), sizeof(square)));
-    return std::sqrt(square);
-  }
+  double gradient_norm() const override { return optimiser_.gradient_norm(optimiser_step()); }
 
   void update(std::span<float> theta, Adaptive<float>& optimiser, double rate) override {
-    selfnorm_adaptive_step step = optimiser_step();
-    step.rate = rate;
-    step.step = static_cast<int64_t>(optimiser.state().step);
-    gpu().must(gpu().module().selfnorm_adaptive_run(gpu().context(), &step));
-    is_ahead_ = true;
+    optimiser_.update(optimiser_step(), rate, optimiser.state().step);
     if (!options_.objective.learn_centre) return;
     const auto d = static_cast<float>(d_centre_);
     optimiser.update(theta, theta.size() - 1, std::span<const float>(&d, 1), rate, 0);
@@ -72,17 +58,13 @@ class DeviceExactStep final : public MinibatchStep<float> {
 
   // The centre is the host's.
   void pull(std::span<float> theta, Adaptive<float>& optimiser) override {
-    if (!is_ahead_) return;
+    if (!optimiser_.is_ahead()) return;
     linear_.get_theta(theta);
-    copy(optimiser.state().square, square_);
-    if (is_adam()) copy(optimiser.state().mean, mean_);
-    is_ahead_ = false;
+    optimiser_.pull(optimiser);
   }
   void push(std::span<const float> theta, Adaptive<float>& optimiser) override {
     linear_.put_theta(theta);
-    send(square_, optimiser.state().square);
-    if (is_adam()) send(mean_, optimiser.state().mean);
-    is_ahead_ = false;
+    optimiser_.push(optimiser);
   }
 
   Subtracted subtracted(std::span<const float> theta) const override {
@@ -113,33 +95,19 @@ class DeviceExactStep final : public MinibatchStep<float> {
     DeviceLinear& linear_;
   };
 
-  const GpuDevice& gpu() const { return linear_.device(); }
-  bool is_adam() const { return input_.optimiser == "adam"; }
-
   selfnorm_adaptive_step optimiser_step() const {
     selfnorm_adaptive_step s = {};
-    s.size = sizeof(s);
-    s.is_adam = is_adam() ? 1 : 0;
     s.columns = static_cast<int64_t>(input_.classes);
     s.rows = static_cast<int64_t>(linear_.gradient_size() / input_.classes);
     s.bias_row = static_cast<int64_t>(input_.features);
+    s.bias_column = -1;
     s.feature = linear_.feature();
     s.often = often_there_;
     s.gradient = linear_.gradient();
     s.theta = linear_.theta();
-    s.square = square_.get<float>();
-    s.mean = mean_.get<float>();
     s.l1 = options_.l1;
     s.l2 = options_.l2;
     return s;
-  }
-  void copy(std::vector<float>& to, const GpuMemory& from) const {
-    gpu().must(gpu().module().selfnorm_cuda_to_host(gpu().context(), to.data(), from.get(),
-                                                    input_.shape().size() * sizeof(float)));
-  }
-  void send(const GpuMemory& to, const std::vector<float>& from) const {
-    gpu().must(gpu().module().selfnorm_cuda_upload(gpu().context(), to.get(), SELFNORM_F32, from.data(),
-                                                   input_.shape().size()));
   }
 
   const LoopInput& input_;
@@ -150,8 +118,7 @@ class DeviceExactStep final : public MinibatchStep<float> {
   DeviceLinear linear_;
   GrowingMemory often_;
   const float* often_there_ = nullptr;
-  GpuMemory norm_, square_, mean_;
-  bool is_ahead_ = false;  // of the host's parameters
+  DeviceOptimiser optimiser_;
   double d_centre_ = 0;
   float unused_ = 0;
 };
@@ -162,7 +129,10 @@ std::string why_not(const LoopInput& input) {
   const ObjectiveEntry& entry = objective_entry(o.name);
   if (input.train.is_joint()) return "groups of alternatives";
   if (input.options.precision != "float") return "arithmetic in " + input.options.precision;
-  if (entry.seam != ObjectiveSeam::log_z) return "the objective " + o.name + " without an encoder";
+  const bool draws = entry.device_formula >= 0;
+  if (entry.seam != ObjectiveSeam::log_z && !draws) return "the objective " + o.name + " without an encoder";
+  if (draws && input.train.features.is_sparse)
+    return "the objective " + o.name + " on sparse rows without an encoder";
   if (entry.is_subsampled && o.gamma < 1) return fmt::format("gamma {:g}, expected 1", o.gamma);
   return {};
 }
@@ -180,9 +150,12 @@ std::string training_device(const LoopInput& input, uint64_t batch) {
   }
   const Features& x = input.train.features;
   const uint64_t entries = x.is_sparse ? x.sparse.column.size() : x.dense.values.size();
-  const bool is_worth = input.optimiser == "lbfgs"
-                            ? is_worth_sending(x, input.classes)
-                            : entries / x.rows() * batch * input.classes >= kStepWorthSending;
+  const ObjectiveOptions& o = input.options.objective;
+  const uint64_t scored = objective_entry(o.name).device_formula < 0 ? input.classes
+                          : o.noise == "in-batch"                    ? batch
+                                                                     : o.samples;
+  const bool is_worth = input.optimiser == "lbfgs" ? is_worth_sending(x, input.classes)
+                                                   : entries / x.rows() * batch * scored >= kStepWorthSending;
   return choice.is_required || is_worth ? choice.device->name() : std::string();
 }
 
@@ -190,6 +163,8 @@ std::unique_ptr<MinibatchStep<float>> make_device_step(const LoopInput& input, u
   if (training_device(input, batch).empty()) return nullptr;
   const DeviceChoice choice = chosen_device();
   try {
+    if (objective_entry(input.options.objective.name).device_formula >= 0)
+      return make_device_candidate_step(*choice.device, input, batch);
     return std::make_unique<DeviceExactStep>(*choice.device, input, batch);
   } catch (const Error&) {
     if (choice.is_required) throw;

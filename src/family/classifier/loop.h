@@ -21,6 +21,8 @@
 
 namespace selfnorm {
 
+class GpuDevice;
+
 struct LoopInput {
   const Dataset& train;  // already scaled and weighted
   const Dataset* valid;  // null: no validation
@@ -170,6 +172,9 @@ template <class Real>
 Subtracted constant_of(const ObjectiveOptions& o, std::span<const Real> theta) {
   return {o.learn_centre ? static_cast<double>(theta.back()) : o.centre.value_or(0), {}};
 }
+std::unique_ptr<MinibatchStep<float>> make_device_candidate_step(const GpuDevice& device,
+                                                                 const LoopInput& input, uint64_t batch);
+inline constexpr const char* kCandidateRemedy = "a smaller --learning-rate or more --samples";
 inline constexpr const char* kExactRemedy = "a smaller --learning-rate or a larger --alpha";
 
 // nce, ranking-nce, is, snl on multiclass data.

@@ -200,8 +200,8 @@ __global__ void __launch_bounds__(kThreads) adaptive(const __grid_constant__ Ada
   constexpr float kMeanDecay = 0.9f, kSquareDecay = 0.999f, kEpsilon = 1e-8f;
   const int64_t r = blockIdx.x, k = blockIdx.y * int64_t{kThreads} + threadIdx.x;
   if (k >= t.s.columns) return;
-  const bool is_bias = r + 1 == t.s.rows;
-  const int64_t row = is_bias ? t.s.bias_row : t.s.feature != nullptr ? t.s.feature[r] : r;
+  const bool is_bias_row = t.s.bias_row >= 0 && r + 1 == t.s.rows, is_bias = is_bias_row || k == t.s.bias_column;
+  const int64_t row = is_bias_row ? t.s.bias_row : t.s.feature != nullptr ? t.s.feature[r] : r;
   const int64_t at = row * t.s.columns + k;
   const float often = is_bias || t.s.often == nullptr ? 1 : t.s.often[row];
   const float l1 = is_bias ? 0 : static_cast<float>(t.s.l1) / often, l2 = is_bias ? 0 : static_cast<float>(t.s.l2) / often;

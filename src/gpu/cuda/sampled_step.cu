@@ -258,8 +258,9 @@ class SampledStep {
     else derive<float><<<static_cast<unsigned>(s_.rows), kThreads, 0, stream_>>>(task_);
     check(cudaGetLastError(), "the scores of draws");
     if (is_shared) {
-      product({s_.type, SELFNORM_F32, false, false, s_.dim, s_.rows, s_.draws, s_.dim, layout_.stride, s_.dim, kProductWorkspace},
-              task_.gathered, task_.derivatives, s_.d_states);
+      if (s_.d_states != nullptr)
+        product({s_.type, SELFNORM_F32, false, false, s_.dim, s_.rows, s_.draws, s_.dim, layout_.stride, s_.dim, kProductWorkspace},
+                task_.gathered, task_.derivatives, s_.d_states);
       product({s_.type, SELFNORM_F32, false, true, s_.dim, s_.draws, s_.rows, s_.state_stride, layout_.stride, s_.dim,
                kProductWorkspace},
               s_.states, task_.derivatives, task_.gathered_gradient);
@@ -271,7 +272,7 @@ class SampledStep {
       sum_columns(columns, s_.type, &task_.scalars->step, place<float>(layout_.slabs), task_.gathered_bias, false, stream_);
     }
     const unsigned tiles = blocks_for(s_.dim, 32 * kPerLane);
-    states_back<T><<<dim3(static_cast<unsigned>(s_.rows), tiles), kThreads, 0, stream_>>>(task_);
+    if (s_.d_states != nullptr) states_back<T><<<dim3(static_cast<unsigned>(s_.rows), tiles), kThreads, 0, stream_>>>(task_);
     used_rows<T><<<dim3(static_cast<unsigned>(s_.used_count), tiles), kThreads, 0, stream_>>>(task_);
     check(cudaGetLastError(), "the derivatives of draws");
   }

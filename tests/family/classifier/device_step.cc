@@ -9,6 +9,7 @@
 #include "family/classifier/trainer.h"
 #include "gpu/device.h"
 #include "interrupter.h"
+#include "objective/registry.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 
@@ -68,6 +69,60 @@ TEST_F(DeviceTraining, GivesTheModelsOfTheCpu) {
   }
 }
 
+// Draws and their lists are the host's, so that a step of any noise is that of the CPU.
+TEST_F(DeviceTraining, TakesTheSampledStepsOfTheCpu) {
+  for (const std::string& objective : candidate_objective_names()) {
+    for (const char* noise : {"unigram", "in-batch"}) {
+      for (const char* sharing : {"batch", "example"}) {
+        for (const char* optimiser : {"adagrad", "adam"}) {
+          TrainOptions options;
+          options.objective.name = objective;
+          options.objective.noise = noise;
+          options.objective.noise_sharing = sharing;
+          options.objective.samples = 6;
+          if (objective_entry(objective).uses_normalizer) options.objective.normalizer = "linear";
+          options.optimiser = optimiser;
+          options.l1 = 0.001, options.l2 = options.l2_from = 0.01;
+          options.epochs = 2, options.batch = 40, options.learning_rate = 0.05;
+          options.log_carrier = {0.5f, 0, -0.25f, 0, 1};
+          SCOPED_TRACE(objective + " " + noise + " " + sharing + " " + optimiser);
+          const TrainResult here = trained(options, false, "cpu"), there = trained(options, false, "cuda");
+          EXPECT_EQ(nlohmann::json::parse(there.model.training_json)["device"], "emulated");
+          ASSERT_EQ(here.model.weight.size(), there.model.weight.size());
+          for (size_t i = 0; i < here.model.weight.size(); ++i)
+            EXPECT_NEAR(here.model.weight[i], there.model.weight[i], 2e-3) << i;
+          for (size_t i = 0; i < here.model.bias.size(); ++i)
+            EXPECT_NEAR(here.model.bias[i], there.model.bias[i], 2e-3) << i;
+          EXPECT_NEAR(here.model.log_normalizer, there.model.log_normalizer, 2e-3);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(DeviceTraining, SampledStepsResumeToTheSameBits) {
+  for (const char* optimiser : {"adagrad", "adam"}) {
+    TrainOptions options;
+    options.objective.name = "snl";
+    options.objective.samples = 6;
+    options.optimiser = optimiser;
+    options.epochs = 3, options.batch = 40;
+    const TrainResult whole = trained(options, false, "cuda");
+    const std::string path = testing::TempDir() + "device_candidates_" + optimiser;
+    std::filesystem::remove(path);
+    int sessions = 0;
+    const TrainResult parts = finished_in_sessions(
+        [&](TrainObserver& observer, bool resume) {
+          return train_classifier(data(false, 1), data(false, 2), options,
+                                  {.path = path, .seconds = 1e9, .resume = resume}, observer);
+        },
+        4, sessions);
+    EXPECT_GT(sessions, 1);
+    EXPECT_EQ(whole.model.weight, parts.model.weight) << optimiser;
+    EXPECT_EQ(whole.model.bias, parts.model.bias) << optimiser;
+  }
+}
+
 TEST_F(DeviceTraining, ResumesToTheSameBits) {
   for (const char* optimiser : {"lbfgs", "adagrad", "adam"}) {
     TrainOptions options;
@@ -105,7 +160,9 @@ TEST_F(DeviceTraining, WhatItCannotDoIsAnErrorByNameAndLeftToTheCpuOtherwise) {
         nlohmann::json::parse(trained(options, false, "auto").model.training_json).contains("device"));
   };
   options.objective.name = "nce";
-  expect_refused("the objective nce without an encoder");
+  choose_device("cuda");
+  TrainObserver quiet;
+  EXPECT_THROW(train_classifier(data(true, 1), data(true, 2), options, {}, quiet), Error);  // sparse
   options.objective.name = "sampled";
   expect_refused("gamma 0.1, expected 1");
   options.objective.name = "penalty";

@@ -224,7 +224,8 @@ void adaptive(bool is_adam, bool is_mapped) {
   const Owned norm = std::make_unique<Device>(257 * 8);
   selfnorm_adaptive_step s = {};
   s.size = sizeof(s);
-  s.is_adam = is_adam, s.rows = kRows, s.columns = kColumns, s.bias_row = kTheta - 1;
+  s.is_adam = is_adam, s.rows = kRows, s.columns = kColumns, s.bias_row = kTheta - 1,
+  s.bias_column = is_mapped ? 5 : -1;
   s.feature = is_mapped ? at<uint32_t>(f) : nullptr, s.often = is_mapped ? at<float>(o) : nullptr;
   s.gradient = at<float>(g), s.theta = at<float>(there), s.square = at<float>(squares),
   s.mean = at<float>(means);
@@ -235,9 +236,10 @@ void adaptive(bool is_adam, bool is_mapped) {
       m(mean.begin(), mean.end());
   double sum = 0;
   for (int64_t r = 0; r < kRows; ++r) {
-    const bool is_bias = r + 1 == kRows;
-    const int64_t row = is_bias ? kTheta - 1 : is_mapped ? feature[r] : r;
+    const bool is_bias_row = r + 1 == kRows;
+    const int64_t row = is_bias_row ? kTheta - 1 : is_mapped ? feature[r] : r;
     for (int64_t k = 0; k < kColumns; ++k) {
+      const bool is_bias = is_bias_row || k == s.bias_column;
       const int64_t place = row * kColumns + k;
       sum += static_cast<double>(gradient[r * kColumns + k]) * gradient[r * kColumns + k];
       adaptive_reference(s, gradient[r * kColumns + k], is_mapped && !is_bias ? often[row] : 1, is_bias,

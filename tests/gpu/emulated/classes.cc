@@ -68,7 +68,8 @@ int selfnorm_sampled_run(selfnorm_cuda_context*, const selfnorm_sampled_step* st
     const double terms[4] = {r.loss[i], r.d_b[i], r.log_z[i], r.effective[i]};
     for (int64_t j = 0; j < 4; ++j) s.terms[i * 4 + j] = static_cast<float>(terms[j]);
   }
-  for (size_t i = 0; i < r.d_states.size(); ++i) s.d_states[i] = static_cast<float>(r.d_states[i]);
+  for (size_t i = 0; s.d_states != nullptr && i < r.d_states.size(); ++i)
+    s.d_states[i] = static_cast<float>(r.d_states[i]);
   for (int64_t u = 0; u < s.used_count; ++u) {
     std::vector<double> sum(static_cast<size_t>(s.dim) + 1);
     const auto add = [&](double d, int64_t row) {
@@ -85,7 +86,7 @@ int selfnorm_sampled_run(selfnorm_cuda_context*, const selfnorm_sampled_step* st
         for (int64_t i = 0; i < s.rows; ++i) add(r.d_draw[i * s.draws + place], i);
     }
     for (int64_t e = 0; e < s.dim; ++e) s.d_used[u * s.dim + e] = static_cast<float>(sum[e]);
-    s.d_used_bias[u] = static_cast<float>(sum.back());
+    if (s.d_used_bias != nullptr) s.d_used_bias[u] = static_cast<float>(sum.back());
   }
   return 0;
 }
@@ -137,9 +138,10 @@ int selfnorm_adaptive_run(selfnorm_cuda_context*, const selfnorm_adaptive_step* 
   const selfnorm_adaptive_step& s = *step;
   double norm = 0;
   for (int64_t r = 0; r < s.rows; ++r) {
-    const bool is_bias = r + 1 == s.rows;
-    const int64_t row = is_bias ? s.bias_row : s.feature != nullptr ? int64_t{s.feature[r]} : r;
+    const bool is_bias_row = s.bias_row >= 0 && r + 1 == s.rows;
+    const int64_t row = is_bias_row ? s.bias_row : s.feature != nullptr ? int64_t{s.feature[r]} : r;
     for (int64_t k = 0; k < s.columns; ++k) {
+      const bool is_bias = is_bias_row || k == s.bias_column;
       norm += std::pow(static_cast<double>(s.gradient[r * s.columns + k]), 2);
       if (s.theta == nullptr) continue;
       const int64_t at = row * s.columns + k;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/checkpoint.h"
+#include "family/classifier/loop.h"
 #include "family/classifier/options.h"
 #include "math/parallel.h"
 #include "model/model_file.h"
@@ -20,8 +21,6 @@
 #include "optim/adaptive.h"
 
 namespace selfnorm {
-
-class GpuDevice;
 
 // A matrix of a network in training. AdaGrad's G0 is kInitialSquare: the loss is a sum over the examples of
 // a minibatch, so a derivative of one score is of the order of 1.
@@ -166,7 +165,6 @@ class OutputStep {
 // derivatives of one example may push scores down in sum, which is about 1 near the optimum: where the scores
 // of a few samples run away (snl) one example must not undo what the others taught.
 inline constexpr double kOutputEstimateRate = 0.7, kLargestPush = 4;
-inline constexpr const char* kCandidateRemedy = "a smaller --learning-rate or more --samples";
 
 // `model` has its weights and biases; `counts` says how often each class is a target. Keep references.
 std::unique_ptr<OutputStep> make_enumerated_output(const TrainOptions& options, ModelFile& model);

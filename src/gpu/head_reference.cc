@@ -109,7 +109,7 @@ HeadResult head_reference(const HeadProblem& p) {
     out.target_score.push_back(target_score);
     out.nll.push_back(nll);
     out.penalty.push_back(penalty);
-    for (int64_t k = 0; k < p.classes; ++k) {
+    for (int64_t k = 0; p.has_gradient && k < p.classes; ++k) {
       const double g = by_score[k] * row.slope[k];
       out.d_bias[k] += g;
       for (int64_t j = 0; j < p.dim; ++j) {

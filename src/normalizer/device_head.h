@@ -27,6 +27,9 @@ class DeviceHead {
   static std::unique_ptr<DeviceHead> on_chosen_device(const ModelFile& model);
   ~DeviceHead();
 
+  // Whether the weights are bfloat16 numbers, as rungs of kind nearest hold them.
+  bool holds_bfloat16() const { return type_ == SELFNORM_BF16; }
+
   // As class_moments: dense rows, `target` empty or one class a row, of which those that are no class are
   // left out.
   DeviceMoments moments(const Features& rows, std::span<const uint32_t> target) const;

@@ -72,8 +72,9 @@ TEST_F(Device, ScoresHeadsAsTheCpuDoes) {
         EXPECT_EQ(value, b[key]) << key;
     }
   }
-  expect_user_error(folder.run({"score", "head.safetensors", "h.safetensors", "--raw", "--device", "cuda"}),
-                    "a GPU gives exact scores");
+  expect_user_error(
+      folder.run({"score", "head.safetensors", "h.safetensors", "--exact", "--top", "2", "--device", "cuda"}),
+      "a GPU gives exact scores");
 }
 
 TEST_F(Device, TrainsDensitiesAndNetworks) {

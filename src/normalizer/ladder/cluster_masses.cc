@@ -89,6 +89,8 @@ ExactSums::ExactSums(const ModelFile& model, bool is_sparse)
       device_(is_sparse ? nullptr : DeviceHead::on_chosen_device(model)) {}
 ExactSums::~ExactSums() = default;
 
+bool ExactSums::serves_clusters() const { return device_ && device_->holds_bfloat16(); }
+
 std::vector<double> ExactSums::log_z(const Features& x) const {
   const std::vector<SoftmaxMoments> rows =
       device_ ? device_->moments(x, {}).rows : class_moments(*scores_, x).rows;
@@ -252,15 +254,20 @@ void MassFit::fit(std::span<const uint64_t> rows, std::span<const float> g, std:
 
 void MassFit::evaluate(const ClassClusters& fitted, std::span<const uint64_t> rows,
                        std::span<float> out) const {
-  const size_t n = clusters_;
+  evaluate_masses(fitted, x_, square_, rows, out);
+}
+
+void evaluate_masses(const ClassClusters& clusters, const Features& x, std::span<const double> q,
+                     std::span<const uint64_t> rows, std::span<float> out) {
+  const size_t n = clusters.clusters(), d = clusters.centroid.size() / n - 1;
   parallel_ranges(rows.size(), kRowBlockOfMasses, [&](size_t begin, size_t end) {
     for (size_t r = begin; r < end; ++r) {
       float* m = out.data() + rows[r] * n;
-      std::copy(fitted.mass.begin(), fitted.mass.end(), m);
-      for_each_entry(x_, rows[r], [&](uint32_t k, float v) {
-        add_scaled(v, fitted.centroid.data() + size_t{k} * n, m, n);
+      std::copy(clusters.mass.begin(), clusters.mass.end(), m);
+      for_each_entry(x, rows[r], [&](uint32_t k, float v) {
+        add_scaled(v, clusters.centroid.data() + size_t{k} * n, m, n);
       });
-      add_scaled(static_cast<float>(square_[rows[r]]), fitted.centroid.data() + model_.features * n, m, n);
+      add_scaled(static_cast<float>(q[rows[r]]), clusters.centroid.data() + d * n, m, n);
     }
   });
 }

@@ -36,6 +36,9 @@ class ExactSums {
   ~ExactSums();
 
   const ClassScores& scores() const { return *scores_; }
+  // Whether sums of clusters cost next to nothing here and are those of a rung of kind nearest, whose weights
+  // are bfloat16.
+  bool serves_clusters() const;
   // log Z of the rows, and their mean softmax over the classes.
   std::vector<double> log_z(const Features& x) const;
   std::vector<double> mean_shares(const Features& x, std::span<const double> log_z) const;
@@ -75,6 +78,10 @@ class MassFit {
   std::vector<double> square_;  // q of the inputs
   double norm_ = 1;
 };
+
+// m_j(x_i) of the rows listed, with q_i of all rows; written to their places in `out` (rows x clusters).
+void evaluate_masses(const ClassClusters& clusters, const Features& x, std::span<const double> q,
+                     std::span<const uint64_t> rows, std::span<float> out);
 
 // |x_i|^2
 std::vector<double> squares_of(const Features& x);

@@ -109,6 +109,31 @@ uint32_t default_clusters(uint64_t classes) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(n, 1, std::min(classes, runtime::kMostClusters)));
 }
 
+NearestValues::NearestValues(const ExactSums& sums, const ClassClusters& clusters, const Features& x,
+                             std::span<const double> log_z)
+    : clusters_(clusters),
+      x_(x),
+      exact_(sums.cluster_log_masses(x, log_z, clusters)),
+      fitted_(exact_.size()),
+      square_(squares_of(x)) {
+  for (double& v : square_) v /= static_cast<double>(clusters.norm[0]);
+  std::vector<uint64_t> all(x.rows());
+  std::iota(all.begin(), all.end(), 0);
+  evaluate_masses(clusters, x, square_, all, fitted_);
+}
+
+std::vector<runtime::Approximation> NearestValues::of(const LadderRung& rung) const {
+  const std::vector<NearestSum> sums = sums_of(clusters_, exact_, fitted_, square_, rung.stop);
+  const std::vector<double> t = tail_values(rung, x_, sums);
+  std::vector<runtime::Approximation> out;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const bool looks_at_x = sums[i].has_tail() && !rung.b.hidden_weight.empty();
+    out.push_back(
+        {sums[i].log_z(t[i]), clusters_.clusters() + sums[i].cost + (looks_at_x ? rung.b.output.size() : 0)});
+  }
+  return out;
+}
+
 NearestFit fit_nearest(const ModelFile& model, const Features& x, const NearestOptions& options) {
   SELFNORM_CHECK(model.family == Family::Multiclass && model.classes >= 2 && x.rows() >= 2);
   const auto step = [&](const std::string& text) {

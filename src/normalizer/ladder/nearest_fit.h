@@ -12,7 +12,9 @@
 
 #include "data/dataset.h"
 #include "model/model_file.h"
+#include "normalizer/ladder/cluster_masses.h"
 #include "normalizer/ladder/tail_network.h"
+#include "selfnorm/runtime/scorer.h"
 
 namespace selfnorm {
 
@@ -30,6 +32,23 @@ uint32_t default_clusters(uint64_t classes);
 struct NearestFit {
   ClassClusters clusters;
   std::vector<LadderRung> rungs;  // one a stop; cost and rms as the cross-fitted inputs say
+};
+
+// What rungs of kind nearest give of some inputs, from the masses of all clusters, of which the runtime sums
+// those that a rung needs.
+class NearestValues {
+ public:
+  // Keeps references.
+  NearestValues(const ExactSums& sums, const ClassClusters& clusters, const Features& x,
+                std::span<const double> log_z);
+
+  std::vector<runtime::Approximation> of(const LadderRung& rung) const;
+
+ private:
+  const ClassClusters& clusters_;
+  const Features& x_;
+  std::vector<float> exact_, fitted_;  // rows x clusters
+  std::vector<double> square_;
 };
 
 // The model as it is stored; of at least two classes and 100 inputs.

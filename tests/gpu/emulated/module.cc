@@ -35,6 +35,7 @@ HeadProblem problem_of(const selfnorm_head_step& s) {
   HeadProblem p;
   p.rows = s.rows, p.dim = s.dim, p.classes = s.classes;
   p.options = s.options;
+  p.has_gradient = s.d_states != nullptr || s.d_weight != nullptr || s.d_bias != nullptr;
   const int64_t parts = s.parts > 1 ? s.parts : 1;
   for (int64_t i = 0; i < s.rows; ++i) {
     for (int64_t j = 0; j < s.dim; ++j) {

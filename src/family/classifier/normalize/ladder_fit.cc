@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <optional>
 
 #include "audit/rung_certificate.h"
 #include "base/failure.h"
@@ -156,7 +157,10 @@ class LadderFitting {
   void certify() {
     step("certificates");
     const Features& x = certifying_.features;
-    const std::vector<double> exact = ExactSums(model_, x.is_sparse).log_z(x);
+    const ExactSums sums(model_, x.is_sparse);
+    const std::vector<double> exact = sums.log_z(x);
+    std::optional<NearestValues> nearest;
+    if (sums.serves_clusters()) nearest.emplace(sums, ladder_.clusters, x, exact);
     const runtime::LadderLayout layout = layout_of(ladder_, {});
     const runtime::Scorer scorer = this->scorer();
     const runtime::ModelLayout whole = layout_of(model_);
@@ -164,10 +168,16 @@ class LadderFitting {
       runtime::RungLayout rung = layout.rungs[r];
       if (rung.name == "amortised") rung.b = whole.normalizer;
       std::vector<double> size(x.rows()), cost(x.rows());
+      std::vector<runtime::Approximation> known;
+      if (nearest && rung.kind == RungKind::Nearest) known = nearest->of(ladder_.rungs[r]);
       parallel_ranges(x.rows(), 16, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
           runtime::Approximation a;
-          const bool has_number = scorer.log_normalizer(query_of(x, i), rung, &a);
+          bool has_number = !known.empty() && std::isfinite(known[i].log_z);
+          if (has_number)
+            a = known[i];
+          else
+            has_number = scorer.log_normalizer(query_of(x, i), rung, &a);
           size[i] = has_number ? std::abs(a.log_z - exact[i]) : 0;  // the runtime then gives A itself
           cost[i] = has_number ? static_cast<double>(a.cost) : model_.classes;
         }

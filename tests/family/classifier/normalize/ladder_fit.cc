@@ -3,13 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
 
 #include "audit/rung_certificate.h"
+#include "gpu/device.h"
+#include "math/half.h"
 #include "math/parallel.h"
 #include "normalizer/ladder/cluster_masses.h"
 #include "normalizer/ladder/clustered_head.h"
+#include "normalizer/ladder/nearest_fit.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/scorer.h"
 
@@ -80,6 +84,65 @@ TEST(LadderFit, TheCertificateHoldsOnFreshInputs) {
       exceeded += std::abs(a.log_z - exact[i]) > rung.eps ? 1 : 0;
     }
     EXPECT_LT(exceeded, 40 + 4 * 7) << rung.name;  // 1%, and four standard deviations
+  }
+}
+
+ModelFile bfloat16_head() {
+  ModelFile model = clustered_head(1200, 5, 12, 0.2, 1);
+  for (float& w : model.weight) w = from_bfloat16(to_bfloat16(w));
+  return model;
+}
+
+const LadderFit& bfloat16_fit() {
+  static const LadderFit fit =
+      fit_ladder(bfloat16_head(), *source_of(2600, 5, 2), {.within = 0.1, .keep_all = true});
+  return fit;
+}
+
+TEST(LadderFit, NearestRungsOfKnownSumsAreThoseOfTheRuntime) {
+  ModelFile model = bfloat16_head();
+  model.ladder = bfloat16_fit().ladder;
+  const runtime::ModelLayout layout = layout_of(model);
+  const runtime::Scorer scorer(layout);
+  const Features fresh = dense_inputs(300, 5, 77);
+  const ExactSums sums(model, false);
+  const std::vector<double> exact = sums.log_z(fresh);
+  const NearestValues values(sums, model.ladder.clusters, fresh, exact);
+  int rungs = 0;
+  for (size_t r = 0; r < layout.ladder.rungs.size(); ++r) {
+    if (layout.ladder.rungs[r].kind != RungKind::Nearest) continue;
+    ++rungs;
+    const std::vector<runtime::Approximation> known = values.of(model.ladder.rungs[r]);
+    int dearer = 0;
+    for (uint64_t i = 0; i < fresh.rows(); ++i) {
+      runtime::Approximation a;
+      ASSERT_TRUE(scorer.log_normalizer({fresh.dense.row(i)}, layout.ladder.rungs[r], &a));
+      dearer += a.cost != known[i].cost ? 1 : 0;  // where a cluster is just as doubtful as the stop
+      if (a.cost == known[i].cost) {
+        EXPECT_NEAR(a.log_z, known[i].log_z, 1e-3);
+      }
+    }
+    EXPECT_LE(dearer, 3) << layout.ladder.rungs[r].name;
+  }
+  EXPECT_GT(rungs, 3);
+}
+
+// Through the emulated module (tests/gpu/emulated).
+TEST(LadderFit, ADeviceCertifiesWhatTheCpuDoes) {
+  const ModelFile model = bfloat16_head();
+  const auto inputs = source_of(2600, 5, 2);
+  const LadderFit& here = bfloat16_fit();
+  setenv("SELFNORM_CUDA_MODULE", SELFNORM_EMULATED_CUDA, 1);
+  choose_device("cuda");
+  EXPECT_TRUE(ExactSums(model, false).serves_clusters());
+  const LadderFit there = fit_ladder(model, *inputs, {.within = 0.1, .keep_all = true});
+  choose_device("cpu");
+  unsetenv("SELFNORM_CUDA_MODULE");
+  ASSERT_EQ(here.rungs.size(), there.rungs.size());
+  EXPECT_EQ(here.best().name, there.best().name);
+  for (size_t r = 0; r < here.rungs.size(); ++r) {
+    EXPECT_NEAR(here.rungs[r].eps, there.rungs[r].eps, 0.02) << here.rungs[r].name;
+    EXPECT_NEAR(here.rungs[r].cost, there.rungs[r].cost, 0.05 * here.rungs[r].cost + 1) << here.rungs[r].name;
   }
 }
 

@@ -135,6 +135,9 @@ gpu-test: gpu ## every kernel against the CPU, on this machine's GPU (needs nvcc
 	$(CXX) -std=c++20 -O2 -Isrc tests/gpu/device/gpu_test.cc src/gpu/head_reference.cc build/gpu/libselfnorm_cuda.so \
 	  -Wl,-rpath,$(CURDIR)/build/gpu -Wl,--allow-shlib-undefined -o build/gpu/gpu_test
 	build/gpu/gpu_test
+	$(CXX) -std=c++20 -O2 -Isrc tests/gpu/device/classes_test.cc src/gpu/classes_reference.cc build/gpu/libselfnorm_cuda.so \
+	  -Wl,-rpath,$(CURDIR)/build/gpu -Wl,--allow-shlib-undefined -o build/gpu/classes_test
+	build/gpu/classes_test
 	$(CXX) -std=c++20 -O2 -Isrc tests/gpu/device/energy_test.cc src/gpu/energy_reference.cc build/gpu/libselfnorm_cuda.so \
 	  -Wl,-rpath,$(CURDIR)/build/gpu -Wl,--allow-shlib-undefined -o build/gpu/energy_test
 	build/gpu/energy_test

@@ -7,7 +7,9 @@
 #include "classifier/served_kind.h"
 #include "commands.h"
 #include "data/string_index.h"
+#include "gpu/device.h"
 #include "grammar/option_list.h"
+#include "normalizer/device_head.h"
 #include "output.h"
 #include "run/reading_note.h"
 
@@ -68,6 +70,35 @@ void score_classes(const RuntimeModel& model, const Dataset& data, const std::ve
   }
 }
 
+// Exact log-probabilities of dense rows, where the chosen device has them; false: here.
+bool score_on_device(const ModelHeader& header, const Dataset& data, const std::vector<std::string>& labels,
+                     const Request& request, const CandidateSink& add) {
+  const bool can_be_sent = request.kind == SELFNORM_EXACT && request.top == 0 && !data.features.is_sparse &&
+                           header.encoder.kind == EncoderKind::None && header.family == Family::Multiclass;
+  if (!can_be_sent) {
+    refuse_device("a GPU gives exact scores of candidates or labels for dense rows of a model of classes");
+    return false;
+  }
+  const ModelFile model = load_model(header);
+  const auto device = DeviceHead::on_chosen_device(model);
+  if (!device) return false;
+  const size_t each = std::max<size_t>(1, request.candidates.size());
+  std::vector<float> found;
+  if (!request.candidates.empty()) {
+    found = device->log_probs(data.features, request.candidates);
+  } else {
+    const DeviceMoments of = device->moments(data.features, data.target);
+    for (uint64_t row = 0; row < data.examples(); ++row)
+      found.push_back(static_cast<float>(of.rows[row].total.log_share(of.target_score[row])));
+  }
+  for (uint64_t row = 0; row < data.examples(); ++row)
+    for (size_t i = 0; i < each; ++i) {
+      const uint32_t k = request.candidates.empty() ? data.target[row] : request.candidates[i];
+      add(data.numbers[row], labels[k], static_cast<double>(found[row * each + i]));
+    }
+  return true;
+}
+
 void check_positions(const std::vector<uint32_t>& candidates, const Dataset& data) {
   for (uint64_t group = 0; group < data.examples(); ++group) {
     const uint64_t size = data.group_begin[group + 1] - data.group_begin[group];
@@ -123,7 +154,7 @@ int score_candidates(const Arguments& arguments) {
   };
   if (header.is_joint())
     score_groups(model, read.data, request, add);
-  else
+  else if (!score_on_device(header, read.data, labels, request, add))
     score_classes(model, read.data, labels, request, add);
   sheet.finish();
   return 0;

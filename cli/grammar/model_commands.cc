@@ -254,7 +254,7 @@ void Grammar::declare_model_commands() {
       .options(score_option_table(score))
       .checked(served_option_table, arguments_.ladder);
   declare_any_data(scoring);
-  declare_common(scoring, arguments_.common, kExpansion | kThreads | kCode);
+  declare_common(scoring, arguments_.common, kExpansion | kThreads | kCode | kDevice);
 
   BoundsArguments& bounds = arguments_.bounds;
   Declaration& bounding =

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "data/corpus/sentence_reader.h"
 #include "data/corpus/word_vocabulary.h"
+#include "gpu/device.h"
 #include "output.h"
 
 namespace selfnorm::cli {
@@ -109,6 +110,7 @@ class SentenceScorer {
 // the last word of a sentence is </s>, and then comes
 // "sentence<TAB><total><TAB>log_prob<TAB>kind<TAB>tokens<TAB>unknown". Sentences count from 0.
 int score_sentences(const Arguments& arguments) {
+  refuse_device("the words of a language model are scored on the CPU");
   const ScoreArguments& given = arguments.score;
   const ModelHeader header = read_header(given.model, arguments.head);
   const RuntimeModel model(header);

@@ -18,7 +18,7 @@ import threading
 
 import torch
 
-_ABI = 1
+_ABI = 2
 _TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
 _pointer, _i32, _i64, _u64, _f32 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_float
 

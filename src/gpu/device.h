@@ -28,6 +28,7 @@ namespace selfnorm {
   X(selfnorm_head_workspace)       \
   X(selfnorm_head_run)             \
   X(selfnorm_head_difference)      \
+  X(selfnorm_head_masses)          \
   X(selfnorm_split_states)         \
   X(selfnorm_scatter_add)          \
   X(selfnorm_row_adagrad)          \
@@ -37,7 +38,15 @@ namespace selfnorm {
   X(selfnorm_energy_put)           \
   X(selfnorm_energy_get)           \
   X(selfnorm_energy_run)           \
-  X(selfnorm_energy_scores)
+  X(selfnorm_energy_scores)        \
+  X(selfnorm_sampled_workspace)    \
+  X(selfnorm_sampled_run)          \
+  X(selfnorm_sampled_status)       \
+  X(selfnorm_row_adagrad_at)       \
+  X(selfnorm_linear_workspace)     \
+  X(selfnorm_linear_scores)        \
+  X(selfnorm_linear_gradient)      \
+  X(selfnorm_adaptive_run)
 
 struct GpuModule {
 #define SELFNORM_DECLARE(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)

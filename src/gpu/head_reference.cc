@@ -25,6 +25,25 @@ struct ReferenceRow {
 
 }  // namespace
 
+MassResult masses_reference(const HeadProblem& p, const std::vector<uint32_t>& order,
+                            const std::vector<uint32_t>& begin) {
+  MassResult out;
+  out.shares.resize(p.classes);
+  for (int64_t i = 0; i < p.rows; ++i) {
+    const std::vector<double> s = ReferenceRow(p, i).score;
+    const double top = *std::max_element(s.begin(), s.end());
+    double total = 0;
+    for (const double x : s) total += std::exp(x - top);
+    for (int64_t k = 0; k < p.classes; ++k) out.shares[k] += std::exp(s[k] - top) / total;
+    for (size_t j = 0; j + 1 < begin.size(); ++j) {
+      double sum = 0;
+      for (uint32_t q = begin[j]; q < begin[j + 1]; ++q) sum += std::exp(s[order[q]] - top);
+      out.masses.push_back(std::max(-80.0, std::log(sum / total)));
+    }
+  }
+  return out;
+}
+
 HeadResult head_reference(const HeadProblem& p) {
   const selfnorm_head_options& o = p.options;
   const double all = static_cast<double>(o.all_classes > 0 ? o.all_classes : p.classes),
@@ -90,7 +109,7 @@ HeadResult head_reference(const HeadProblem& p) {
     out.target_score.push_back(target_score);
     out.nll.push_back(nll);
     out.penalty.push_back(penalty);
-    for (int64_t k = 0; k < p.classes; ++k) {
+    for (int64_t k = 0; p.has_gradient && k < p.classes; ++k) {
       const double g = by_score[k] * row.slope[k];
       out.d_bias[k] += g;
       for (int64_t j = 0; j < p.dim; ++j) {

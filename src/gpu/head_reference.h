@@ -19,6 +19,7 @@ struct HeadProblem {
   std::vector<int64_t> selected;
   std::vector<float> selected_gradient;
   int64_t picks = 0;
+  bool has_gradient = true;  // else the derivatives of the result stay 0
   selfnorm_head_options options = plain_options();
 
   static selfnorm_head_options plain_options() { return {1, 0, 0, 0, 0, 1, -100, 0, 0}; }
@@ -34,5 +35,12 @@ struct HeadResult {
 };
 
 HeadResult head_reference(const HeadProblem& problem);
+
+// What selfnorm_head_masses gives, for clusters of all classes or none.
+struct MassResult {
+  std::vector<double> masses, shares;
+};
+MassResult masses_reference(const HeadProblem& problem, const std::vector<uint32_t>& order,
+                            const std::vector<uint32_t>& begin);
 
 }  // namespace selfnorm::gpu

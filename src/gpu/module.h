@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define SELFNORM_CUDA_ABI 1
+#define SELFNORM_CUDA_ABI 2
 
 enum { SELFNORM_F32 = 0, SELFNORM_F16 = 1, SELFNORM_BF16 = 2, SELFNORM_F64 = 3 /* sums alone */ };
 
@@ -117,6 +117,11 @@ int selfnorm_head_run(selfnorm_cuda_context*, const selfnorm_head_step*);
  * sheets, workspace and moments, which are given too. */
 int selfnorm_head_difference(selfnorm_cuda_context*, const selfnorm_head_step* p, const selfnorm_head_step* q,
                              double visible, double* out);
+/* The shares p_ik of the classes of a step with a float32 sheet and moments, which are given too: of
+ * clusters, cluster j being order[begin[j]] .. order[begin[j + 1] - 1], masses (rows x clusters) <- log sum_k
+ * p_ik, at least -80; of classes, shares (classes) <- sum_i p_ik. NULL: not asked for. */
+int selfnorm_head_masses(selfnorm_cuda_context*, const selfnorm_head_step*, const uint32_t* order,
+                         const uint32_t* begin, int64_t clusters, float* masses, double* shares);
 /* After a run with targets: waits for the check of the targets alone, which is the first of its work, and
  * fails for one outside [0, all classes) that is not the ignored one. Not inside a capture. */
 int selfnorm_head_status(selfnorm_cuda_context*, const selfnorm_head_step*);
@@ -144,7 +149,8 @@ int selfnorm_row_adagrad(selfnorm_cuda_context*, float* x, float* square, const 
 /* Training a network energy s(x) = w . a_L (model/energy/mlp.h has the layers and the order of theta) by
  * minibatches against draws. A run is many steps without a word from the host: their points and rates go to
  * the device at once, their records come back at once. gpu/energy_formula.h has the formulas. */
-enum { SELFNORM_SNL = 0, SELFNORM_NCE = 1 };
+/* Energies know the first two, classes all. */
+enum { SELFNORM_SNL = 0, SELFNORM_NCE = 1, SELFNORM_IS = 2, SELFNORM_RANKING = 3 };
 /* How a step ended: with a move; with a loss or gradient that is not finite; with too few effective draws;
  * with b too far from log Z. After all but the first nothing has moved, and the steps behind it were not
  * taken. */
@@ -223,4 +229,6 @@ int selfnorm_energy_gradient(selfnorm_energy*, float* gradient);
 #ifdef __cplusplus
 }
 #endif
+
+#include "gpu/module_classes.h"
 #endif

@@ -138,6 +138,69 @@ HeadDifference DeviceHead::difference(const DeviceHead& other, const Features& r
   return out;
 }
 
+std::vector<float> DeviceHead::log_probs(const Features& rows, std::span<const uint32_t> classes) const {
+  SELFNORM_CHECK(!rows.is_sparse && !classes.empty());
+  const uint64_t each = classes.size(), at_once = std::min(kRows, rows.rows());
+  const GpuModule& module = device_.module();
+  std::vector<int64_t> chosen;
+  for (uint64_t i = 0; i < at_once; ++i) chosen.insert(chosen.end(), classes.begin(), classes.end());
+  const GpuMemory chosen_there(device_, chosen.size() * sizeof(int64_t)),
+      found(device_, chosen.size() * sizeof(float));
+  device_.must(module.selfnorm_cuda_to_device(device_.context(), chosen_there.get(), chosen.data(),
+                                              chosen.size() * sizeof(int64_t)));
+  std::vector<float> out(rows.rows() * each);
+  for (uint64_t first = 0; first < rows.rows(); first += kRows) {
+    const uint64_t count = std::min(kRows, rows.rows() - first);
+    selfnorm_head_step step = step_for(rows, first, count);
+    step.selected = chosen_there.get<int64_t>();
+    step.picks = static_cast<int64_t>(each);
+    step.selected_log_p = found.get<float>();
+    device_.must(module.selfnorm_head_run(device_.context(), &step));
+    device_.must(module.selfnorm_cuda_to_host(device_.context(), out.data() + first * each, found.get(),
+                                              count * each * sizeof(float)));
+  }
+  return out;
+}
+
+std::vector<float> DeviceHead::cluster_masses(const Features& rows, std::span<const uint32_t> order,
+                                              std::span<const uint32_t> begin) const {
+  SELFNORM_CHECK(!rows.is_sparse && order.size() == classes_ && begin.size() >= 2);
+  const uint64_t clusters = begin.size() - 1;
+  const GpuModule& module = device_.module();
+  const GpuMemory order_there(device_, order.size_bytes()), begin_there(device_, begin.size_bytes()),
+      found(device_, kRows * clusters * sizeof(float));
+  device_.must(
+      module.selfnorm_cuda_to_device(device_.context(), order_there.get(), order.data(), order.size_bytes()));
+  device_.must(
+      module.selfnorm_cuda_to_device(device_.context(), begin_there.get(), begin.data(), begin.size_bytes()));
+  std::vector<float> out(rows.rows() * clusters);
+  for (uint64_t first = 0; first < rows.rows(); first += kRows) {
+    const uint64_t count = std::min(kRows, rows.rows() - first);
+    const selfnorm_head_step step = step_for(rows, first, count);
+    device_.must(module.selfnorm_head_masses(device_.context(), &step, order_there.get<uint32_t>(),
+                                             begin_there.get<uint32_t>(), static_cast<int64_t>(clusters),
+                                             found.get<float>(), nullptr));
+    device_.must(module.selfnorm_cuda_to_host(device_.context(), out.data() + first * clusters, found.get(),
+                                              count * clusters * sizeof(float)));
+  }
+  return out;
+}
+
+std::vector<double> DeviceHead::mean_shares(const Features& rows) const {
+  SELFNORM_CHECK(!rows.is_sparse);
+  const GpuMemory there(device_, classes_ * sizeof(double));
+  std::vector<double> out(classes_), some(classes_);
+  for (uint64_t first = 0; first < rows.rows(); first += kRows) {
+    const selfnorm_head_step step = step_for(rows, first, std::min(kRows, rows.rows() - first));
+    device_.must(device_.module().selfnorm_head_masses(device_.context(), &step, nullptr, nullptr, 0, nullptr,
+                                                       there.get<double>()));
+    device_.must(device_.module().selfnorm_cuda_to_host(device_.context(), some.data(), there.get(),
+                                                        classes_ * sizeof(double)));
+    for (uint64_t k = 0; k < classes_; ++k) out[k] += some[k] / static_cast<double>(rows.rows());
+  }
+  return out;
+}
+
 DeviceMoments DeviceHead::moments(const Features& rows, std::span<const uint32_t> target) const {
   SELFNORM_CHECK(!rows.is_sparse && rows.columns() <= features_);
   SELFNORM_CHECK(target.empty() || target.size() == rows.rows());

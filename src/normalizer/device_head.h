@@ -27,9 +27,21 @@ class DeviceHead {
   static std::unique_ptr<DeviceHead> on_chosen_device(const ModelFile& model);
   ~DeviceHead();
 
+  // Whether the weights are bfloat16 numbers, as rungs of kind nearest hold them.
+  bool holds_bfloat16() const { return type_ == SELFNORM_BF16; }
+
   // As class_moments: dense rows, `target` empty or one class a row, of which those that are no class are
   // left out.
   DeviceMoments moments(const Features& rows, std::span<const uint32_t> target) const;
+
+  // log p(k | x_i) of the classes listed, for every row: rows x classes.
+  std::vector<float> log_probs(const Features& rows, std::span<const uint32_t> classes) const;
+
+  // Of clusters of classes (order and begin of ClassClusters): log of each one's share of the sum, rows x
+  // clusters, at least -80. And the mean share of every class.
+  std::vector<float> cluster_masses(const Features& rows, std::span<const uint32_t> order,
+                                    std::span<const uint32_t> begin) const;
+  std::vector<double> mean_shares(const Features& rows) const;
 
   // As head_difference, of this head and another on the same device.
   HeadDifference difference(const DeviceHead& other, const Features& rows) const;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 
 namespace selfnorm {
 
@@ -46,6 +47,8 @@ class ExactPass {
   // alone. `gradient` is added to, or is empty when only values are wanted.
   virtual void run(std::span<const Real> theta, uint64_t normalised, const Visit& visit,
                    std::span<Real> gradient) const = 0;
+
+  virtual std::string device() const { return {}; }  // the GPU it runs on; empty: none
 
   virtual void summarise(std::span<const Real> theta,
                          const std::function<void(uint64_t example, const OutputSummary&)>& sink) const = 0;

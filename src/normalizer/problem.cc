@@ -1,5 +1,6 @@
 #include "normalizer/problem.h"
 
+#include "normalizer/device_linear.h"
 #include "normalizer/enumeration.h"
 #include "normalizer/group_enumeration.h"
 
@@ -15,6 +16,9 @@ std::unique_ptr<ExactPass<Real>> make_exact_pass(const Dataset& data, uint32_t f
                                                  std::span<const float> log_carrier, const FeatureMap* map) {
   if (data.is_joint())
     return std::make_unique<GroupEnumeration<Real>>(Joint<Real>(data.features, features), data);
+  if constexpr (std::is_same_v<Real, float>)
+    if (map == nullptr)
+      if (auto there = make_device_pass(data, features, classes, log_carrier)) return there;
   return std::make_unique<Enumeration<Real>>(
       Multiclass<Real>(data.features, classes, features, log_carrier, map), data.target);
 }

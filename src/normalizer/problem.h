@@ -23,7 +23,8 @@ struct ParameterShape {
 // multiclass: (features + 1) x classes; joint: features x 1.
 ParameterShape parameter_shape(bool joint, uint32_t features, uint32_t classes);
 
-// Keeps references to everything it is given. `map` renumbers the features of a minibatch (multiclass only).
+// Keeps references to everything it is given. In float and without a map it may be on the chosen device
+// (normalizer/device_linear.h). `map` renumbers the features of a minibatch (multiclass only).
 template <class Real>
 std::unique_ptr<ExactPass<Real>> make_exact_pass(const Dataset& data, uint32_t features, uint32_t classes,
                                                  std::span<const float> log_carrier,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gpu/module.h"
 #include "objective/registry.h"
 
 namespace selfnorm {
@@ -35,6 +36,7 @@ ObjectiveEntry importance_sampling_entry() {
           .offers = noise_offers({}, {}, {}),
           .leaves_level = true,
           .uses_estimate = true,
+          .device_formula = SELFNORM_IS,
           .make_candidate = [] { return std::make_unique<ImportanceSampling>(); }};
 }
 

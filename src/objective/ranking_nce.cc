@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "gpu/module.h"
 #include "math/kernels.h"
 #include "math/sigmoid.h"
 #include "objective/registry.h"
@@ -50,6 +51,7 @@ ObjectiveEntry ranking_nce_entry() {
           .seam = ObjectiveSeam::candidates,
           .offers = noise_offers({}, {}, {}),
           .leaves_level = true,
+          .device_formula = SELFNORM_RANKING,
           .make_candidate = [] { return std::make_unique<RankingNce>(); }};
 }
 

@@ -85,7 +85,7 @@ struct ObjectiveEntry {
   ScoreMatching matching = ScoreMatching::exact;
   bool is_head_loss =
       false;  // A - s + alpha (A - c)^2, with alpha = 0 unless is_penalised: what a GPU knows of classes
-  int device_formula = -1;  // of energies on a GPU: its number in gpu/module.h; -1: none
+  int device_formula = -1;  // of candidates on a GPU: its number in gpu/module.h; -1: none
 
   std::function<std::unique_ptr<Objective>(const ObjectiveOptions&)> make = {};  // log_z
   std::function<std::unique_ptr<CandidateObjective>()> make_candidate = {};      // candidates

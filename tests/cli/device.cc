@@ -48,6 +48,35 @@ TEST_F(Device, AuditsNormalisesAndEvaluatesHeadsAsTheCpuDoes) {
   }
 }
 
+TEST_F(Device, ScoresHeadsAsTheCpuDoes) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 60, true);
+  const auto scored = [&](std::vector<std::string> more, const std::string& device) {
+    std::vector<std::string> words = {"score",  "head.safetensors", "h.safetensors", "--exact",
+                                      "--json", "--device",         device};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome out = folder.run(words);
+    EXPECT_EQ(out.code, 0) << out.err;
+    return out.out;
+  };
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--candidates", "0,2"}}) {
+    const nlohmann::json here = nlohmann::json::parse(scored(more, "cpu")),
+                         there = nlohmann::json::parse(scored(more, "cuda"));
+    const nlohmann::json a = here.flatten(), b = there.flatten();
+    ASSERT_EQ(a.size(), b.size());
+    for (const auto& [key, value] : a.items()) {
+      if (value.is_number())
+        EXPECT_NEAR(value.get<double>(), b[key].get<double>(), 1e-4) << key;
+      else
+        EXPECT_EQ(value, b[key]) << key;
+    }
+  }
+  expect_user_error(
+      folder.run({"score", "head.safetensors", "h.safetensors", "--exact", "--top", "2", "--device", "cuda"}),
+      "a GPU gives exact scores");
+}
+
 TEST_F(Device, TrainsDensitiesAndNetworks) {
   const Folder folder;
   ASSERT_EQ(folder.run({"data", "generate", "--toy", "ring", "--rows", "300", "--out", "ring.csv"}).code, 0);
@@ -58,7 +87,17 @@ TEST_F(Device, TrainsDensitiesAndNetworks) {
   const std::vector<std::string> language = {"train",    "lm",          "text.txt",   "--objective", "exact",
                                              "--epochs", "2",           "--hold-out", "0",           "--out",
                                              "lm",       "--overwrite", "--quiet"};
-  for (const auto& [words, run] : {std::pair{density, "ring"}, std::pair{language, "lm"}}) {
+  std::vector<std::string> sampled = language;
+  sampled[4] = "nce", sampled[10] = "sampled";
+  ASSERT_EQ(folder
+                .run({"data", "generate", "--rows", "200", "--features", "30", "--classes", "5", "--out",
+                      "rows.svm"})
+                .code,
+            0);
+  const std::vector<std::string> classes = {"train", "classifier", "rows.svm",    "--objective", "exact",
+                                            "--out", "classes",    "--overwrite", "--quiet"};
+  for (const auto& [words, run] : {std::pair{density, "ring"}, std::pair{language, "lm"},
+                                   std::pair{sampled, "sampled"}, std::pair{classes, "classes"}}) {
     for (const char* device : {"cpu", "cuda:0"}) {
       std::vector<std::string> given = words;
       given.insert(given.end(), {"--device", device});
@@ -72,6 +111,12 @@ TEST_F(Device, TrainsDensitiesAndNetworks) {
   other.insert(other.end(), {"--objective", "is", "--device", "cuda"});
   expect_user_error(folder.run(other),
                     "a GPU cannot train this density: found the objective is, expected snl or nce");
+  other = classes;
+  other[4] = "nce";
+  other.insert(other.end(), {"--device", "cuda"});
+  expect_user_error(
+      folder.run(other),
+      "a GPU cannot train this classifier: found the objective nce on sparse rows without an encoder");
 }
 
 TEST_F(Device, OtherWordsAndMissingGpusAreUserErrors) {

@@ -7,6 +7,7 @@
 
 #include "math/half.h"
 #include "model/class_scores.h"
+#include "normalizer/ladder/cluster_masses.h"
 #include "normalizer/output_stream.h"
 #include "random_head.h"
 
@@ -63,6 +64,40 @@ TEST_F(EmulatedDevice, StreamsAreThoseOfTheCpu) {
   const std::vector<double> here = log_normalizers(model, *source);
   ASSERT_EQ(there.size(), here.size());
   for (size_t i = 0; i < here.size(); ++i) EXPECT_NEAR(there[i], here[i], 1e-5);
+}
+
+TEST_F(EmulatedDevice, LogProbabilitiesOfChosenClassesAreThoseOfTheMoments) {
+  const ModelFile model = random_head(30, 7, 1);
+  const Dataset data = random_dataset({.rows = 150, .features = 7, .classes = 30}, 3);
+  const auto device = DeviceHead::on_chosen_device(model);
+  const std::vector<uint32_t> classes = {3, 29, 3, 0};
+  const std::vector<float> found = device->log_probs(data.features, classes);
+  ASSERT_EQ(found.size(), 150 * classes.size());
+  for (size_t c = 0; c < classes.size(); ++c) {
+    const DeviceMoments of = device->moments(data.features, std::vector<uint32_t>(150, classes[c]));
+    for (size_t i = 0; i < 150; ++i)
+      EXPECT_NEAR(found[i * classes.size() + c], of.target_score[i] - of.rows[i].log_z(), 1e-5);
+  }
+}
+
+// What a rung of kind nearest is fitted to (normalizer/ladder/cluster_masses.h).
+TEST_F(EmulatedDevice, MassesOfClustersAndSharesAreThoseOfTheCpu) {
+  ModelFile model = random_head(40, 7, 1);
+  model.log_carrier.assign(40, 0.5f);
+  const Features x = random_dataset({.rows = 120, .features = 7, .classes = 40}, 3).features;
+  std::vector<uint32_t> cluster_of;
+  for (uint32_t k = 0; k < 40; ++k) cluster_of.push_back(k * k % 6);  // of uneven sizes, some empty
+  const ClassClusters clusters = grouped_classes(cluster_of, 6, model);
+  const ExactSums there(model, false);
+  const std::vector<double> log_z = there.log_z(x), shares = there.mean_shares(x, log_z);
+  const std::vector<float> g = there.cluster_log_masses(x, log_z, clusters);
+  choose_device("cpu");
+  const ExactSums here(model, false);
+  const std::vector<double> log_z_here = here.log_z(x), shares_here = here.mean_shares(x, log_z);
+  const std::vector<float> g_here = here.cluster_log_masses(x, log_z_here, clusters);
+  for (size_t i = 0; i < log_z.size(); ++i) EXPECT_NEAR(log_z[i], log_z_here[i], 1e-5);
+  for (size_t i = 0; i < g.size(); ++i) EXPECT_NEAR(g[i], g_here[i], 1e-4);
+  for (size_t k = 0; k < shares.size(); ++k) EXPECT_NEAR(shares[k], shares_here[k], 1e-6);
 }
 
 TEST_F(EmulatedDevice, HeadsDifferAsTheyDoOnTheCpu) {

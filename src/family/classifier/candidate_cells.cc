@@ -290,6 +290,19 @@ class SharedCells final : public CandidateCells<Real> {
 }  // namespace
 
 template <class Real>
+std::vector<Real> transposed(std::span<const Real> in, size_t rows, size_t columns) {
+  constexpr size_t kColumnsAtOnce = 32;
+  std::vector<Real> out(in.size());
+  parallel_ranges(columns, kColumnsAtOnce, [&](size_t begin, size_t end) {
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t c = begin; c < end; ++c) out[c * rows + r] = in[r * columns + c];
+  });
+  return out;
+}
+template std::vector<float> transposed(std::span<const float>, size_t, size_t);
+template std::vector<double> transposed(std::span<const double>, size_t, size_t);
+
+template <class Real>
 std::unique_ptr<CandidateCells<Real>> make_candidate_cells(bool is_shared, const LoopInput& input,
                                                            uint64_t batch) {
   if (is_shared) return std::make_unique<SharedCells<Real>>(input, batch);

@@ -78,6 +78,22 @@ class CandidateCells {
   const NoiseDraw* noise_ = nullptr;
 };
 
+// in (rows x columns) as columns x rows: from feature-major to class-major theta, and back.
+template <class Real>
+std::vector<Real> transposed(std::span<const Real> in, size_t rows, size_t columns);
+
+// log sum_k h(k): log Z where all scores are 0.
+template <class Real>
+double starting_log_z(const LoopInput& input) {
+  return -static_cast<double>(initial_parameters<Real>(input.classes, 0, input.options.log_carrier)[0]);
+}
+
+// Of the default rate.
+inline double rate_of_candidates(const ObjectiveOptions& options) {
+  constexpr double kEstimateRate = 0.4;
+  return objective_entry(options.name).uses_estimate ? kEstimateRate : 1;
+}
+
 // For draws that all examples share, or for draws of their own.
 template <class Real>
 std::unique_ptr<CandidateCells<Real>> make_candidate_cells(bool is_shared, const LoopInput& input,

@@ -12,15 +12,6 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kTile = 32;  // columns of a unit of work
-constexpr double kEstimateRate = 0.4;
-
-// log sum_k h(k): log Z where all scores are 0.
-template <class Real>
-double starting_log_z(const LoopInput& input) {
-  return -static_cast<double>(initial_parameters<Real>(input.classes, 0, input.options.log_carrier)[0]);
-}
-
 template <class Real>
 class CandidateStep final : public MinibatchStep<Real> {
  public:
@@ -36,13 +27,10 @@ class CandidateStep final : public MinibatchStep<Real> {
         mean_weight_(mean_weight(input.train)) {}
 
   std::vector<Real> own_order(std::vector<Real> theta) const override {
-    std::vector<Real> out(theta.size());
-    transpose(theta, size_t{input_.features} + 1, input_.classes, out);
-    return out;
+    return transposed<Real>(theta, size_t{input_.features} + 1, input_.classes);
   }
   std::span<const Real> feature_major(std::span<const Real> theta, std::vector<Real>& buffer) const override {
-    buffer.resize(theta.size());
-    transpose(theta, input_.classes, size_t{input_.features} + 1, buffer);
+    buffer = transposed<Real>(theta, input_.classes, size_t{input_.features} + 1);
     return buffer;
   }
 
@@ -68,9 +56,9 @@ class CandidateStep final : public MinibatchStep<Real> {
     return {normalizer_.constant(), normalizer_.function()};
   }
   double centre(std::span<const Real> /*theta*/) const override { return normalizer_.constant(); }
-  double rate_factor() const override { return uses_estimate_ ? kEstimateRate : 1; }
+  double rate_factor() const override { return rate_of_candidates(options_.objective); }
   bool is_lazy() const override { return true; }
-  const char* remedy() const override { return "a smaller --learning-rate or more --samples"; }
+  const char* remedy() const override { return kCandidateRemedy; }
 
   std::span<Real> more_parameters() override { return normalizer_.parameters(); }
   std::vector<double> numbers() const override { return normalizer_.numbers(); }
@@ -79,14 +67,6 @@ class CandidateStep final : public MinibatchStep<Real> {
   void state(CheckpointFields& fields) override { normalizer_.state(fields); }
 
  private:
-  // out (columns x rows) <- in (rows x columns)
-  static void transpose(std::span<const Real> in, size_t rows, size_t columns, std::span<Real> out) {
-    parallel_ranges(columns, kTile, [&](size_t begin, size_t end) {
-      for (size_t r = 0; r < rows; ++r)
-        for (size_t c = begin; c < end; ++c) out[c * rows + r] = in[r * columns + c];
-    });
-  }
-
   // Replaces the scores by the derivatives of the mean loss.
   LossSum scores_to_derivatives() {
     const uint64_t n = batch_.data.examples();

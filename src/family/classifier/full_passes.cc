@@ -129,7 +129,8 @@ class FullPasses final : public LbfgsProblem<Real> {
             level.has_value(),
             std::move(outcome),
             l2_,
-            path_};
+            path_,
+            training_.pass.device()};
   }
 
  private:

@@ -21,6 +21,8 @@
 
 namespace selfnorm {
 
+class GpuDevice;
+
 struct LoopInput {
   const Dataset& train;  // already scaled and weighted
   const Dataset* valid;  // null: no validation
@@ -51,6 +53,7 @@ struct LoopOutput {
   RunOutcome outcome;
   double l2;                           // that theta was trained with
   std::map<double, double> path = {};  // of l2: the criterion of the last check at each
+  std::string device = {};             // that trained it; empty: the CPU
 };
 
 // What held-out data say of theta with something subtracted; nothing: there are no such data.
@@ -96,10 +99,16 @@ class MinibatchStep {
   virtual double gradient_norm() const = 0;
   virtual void update(std::span<Real> theta, Adaptive<Real>& optimiser, double rate) = 0;
 
+  // Where the parameters and the optimiser's state are kept elsewhere (a GPU): the host's copies become
+  // those, and the other way round.
+  virtual void pull(std::span<Real> /*theta*/, Adaptive<Real>& /*optimiser*/) {}
+  virtual void push(std::span<const Real> /*theta*/, Adaptive<Real>& /*optimiser*/) {}
+
   // What raw scores have subtracted, and its constant alone.
   virtual Subtracted subtracted(std::span<const Real> theta) const = 0;
   virtual double centre(std::span<const Real> theta) const { return subtracted(theta).constant; }
 
+  virtual std::string device() const { return {}; }  // the GPU it runs on; empty: none
   // Of the optimiser's default rate.
   virtual double rate_factor() const { return 1; }
   // Whether a step costs less than a pass over the parameters, so that reports must not make one either.
@@ -153,6 +162,23 @@ double rate_of_objective(const Objective& objective);
 // `batch` is the number of examples of a step. Keeps a reference.
 template <class Real>
 std::unique_ptr<MinibatchStep<Real>> make_exact_step(const LoopInput& input, uint64_t batch);
+
+// The same on the chosen device (gpu/device.h); none when that is the CPU or cannot do it, and by the choice
+// "auto" also where minibatches are small.
+std::unique_ptr<MinibatchStep<float>> make_device_step(const LoopInput& input, uint64_t batch);
+// What the chosen device trains: its name; empty where it is left to the CPU. Throws Error where a GPU was
+// asked for by name and cannot do it.
+std::string training_device(const LoopInput& input, uint64_t batch);
+
+// c of the exact step.
+template <class Real>
+Subtracted constant_of(const ObjectiveOptions& o, std::span<const Real> theta) {
+  return {o.learn_centre ? static_cast<double>(theta.back()) : o.centre.value_or(0), {}};
+}
+std::unique_ptr<MinibatchStep<float>> make_device_candidate_step(const GpuDevice& device,
+                                                                 const LoopInput& input, uint64_t batch);
+inline constexpr const char* kCandidateRemedy = "a smaller --learning-rate or more --samples";
+inline constexpr const char* kExactRemedy = "a smaller --learning-rate or a larger --alpha";
 
 // nce, ranking-nce, is, snl on multiclass data.
 template <class Real>

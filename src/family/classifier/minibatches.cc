@@ -34,7 +34,9 @@ class MinibatchProblem final : public Problem {
         rate_(options_.learning_rate > 0
                   ? options_.learning_rate
                   : batch_step_.rate_factor() * Adaptive<Real>::default_rate(problem.optimiser) / row_norm),
-        validation_(options_, problem.held_out != nullptr) {}
+        validation_(options_, problem.held_out != nullptr) {
+    batch_step_.push(theta_, optimiser_);
+  }
 
   const Plan& plan() const override { return plan_; }
 
@@ -77,6 +79,7 @@ class MinibatchProblem final : public Problem {
   void take(Snapshot& out) const override {
     const std::span<const Real> more = batch_step_.more_parameters();
     std::vector<Real>& values = out.values<Real>();
+    bring();
     values.resize(theta_.size() + more.size());
     std::copy(more.begin(), more.end(), std::copy(theta_.begin(), theta_.end(), values.begin()));
     out.numbers = batch_step_.numbers();
@@ -89,10 +92,12 @@ class MinibatchProblem final : public Problem {
               batch_step_.more_parameters().begin());
     batch_step_.set_numbers(snapshot.numbers);
     validation_.put(snapshot);
+    batch_step_.push(theta_, optimiser_);
   }
 
   void state(CheckpointFields& fields, uint64_t steps_taken) override {
     taken_ = steps_taken;
+    bring();
     fields("theta", theta_);
     fields("optimiser", optimiser_);
     fields("gradient_norm", gradient_norm_);
@@ -100,6 +105,7 @@ class MinibatchProblem final : public Problem {
     sum_state(epoch_sum_, fields);
     batch_step_.state(fields);
     validation_.state(fields);
+    if (fields.reads()) batch_step_.push(theta_, optimiser_);
   }
 
   LoopOutput<Real> output(RunOutcome outcome) const {
@@ -112,6 +118,7 @@ class MinibatchProblem final : public Problem {
                          std::move(outcome),
                          options_.l2};
     out.subtracted.constant = level.value_or(out.subtracted.constant);
+    out.device = batch_step_.device();
     return out;
   }
 
@@ -124,8 +131,11 @@ class MinibatchProblem final : public Problem {
     if (options_.l2 > 0) regulariser_ += 0.5 * options_.l2 * inner_product(penalised, penalised);
   }
 
+  void bring() const { batch_step_.pull(theta_, optimiser_); }
+
   // Feature-major, without the centre.
   std::span<const Real> feature_major(std::vector<Real>& buffer) const {
+    bring();
     return batch_step_.feature_major(theta_, buffer).first(problem_.parameters);
   }
 
@@ -133,8 +143,8 @@ class MinibatchProblem final : public Problem {
   const TrainOptions& options_;
   MinibatchStep<Real>& batch_step_;
   Minibatches minibatches_;
-  std::vector<Real> theta_;
-  Adaptive<Real> optimiser_;
+  mutable std::vector<Real> theta_;  // where a step keeps them elsewhere, as of bring()
+  mutable Adaptive<Real> optimiser_;
   double rate_;
   Validation validation_;
   Plan plan_ = validation_.plan_of_epochs(options_, minibatches_.per_epoch(), problem_.check_epochs);
@@ -209,12 +219,11 @@ class ExactStep final : public MinibatchStep<Real> {
   }
 
   Subtracted subtracted(std::span<const Real> theta) const override {
-    const ObjectiveOptions& o = options_.objective;
-    return {o.learn_centre ? static_cast<double>(theta.back()) : o.centre.value_or(0), {}};
+    return constant_of(options_.objective, theta);
   }
 
   double rate_factor() const override { return rate_of_objective(*objective_); }
-  const char* remedy() const override { return "a smaller --learning-rate or a larger --alpha"; }
+  const char* remedy() const override { return kExactRemedy; }
 
  private:
   const LoopInput& input_;

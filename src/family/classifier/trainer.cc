@@ -192,9 +192,11 @@ LoopOutput<Real> trained(const LoopInput& input) {
     return train_in_full_passes<Real>(problem, {*pass, input.train.weight, unlabelled.get()});
   }
   const uint64_t batch = std::min(input.options.batch, input.train.examples());
-  const auto step = is_candidate_objective(input.options.objective.name)
-                        ? make_candidate_step<Real>(input, batch)
-                        : make_exact_step<Real>(input, batch);
+  std::unique_ptr<MinibatchStep<Real>> step;
+  if constexpr (std::is_same_v<Real, float>) step = make_device_step(input, batch);
+  if (step == nullptr)
+    step = is_candidate_objective(input.options.objective.name) ? make_candidate_step<Real>(input, batch)
+                                                                : make_exact_step<Real>(input, batch);
   return train_in_minibatches<Real>(problem, *step, batch, row_norm(input.train.features));
 }
 
@@ -268,6 +270,7 @@ TrainResult train_with(const LoopInput& input, const Scaling& scaling, bool by_f
         loop.l2, input.options.l2_from));
   model.training_json = training_record(recorded, input.optimiser, loop.outcome.reason,
                                         input.train.examples(), loop.outcome.last);
+  note_training_device(loop.device, model);
   result.take(std::move(loop.outcome));
   result.optimiser = input.optimiser;
   return result;
@@ -341,7 +344,6 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
                              std::optional<Dataset> unlabelled) {
   TrainOptions options = given;
   options.validate();
-  refuse_device("a classifier without an encoder is trained on the CPU");
   check_training_data(train);
   check_encoder(options.encoder.kind, train.features);
   if (valid) check_data(*valid, "validation");
@@ -392,9 +394,10 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
     if (valid) scaling.apply(valid->features.dense);
     if (unlabelled) scaling.apply(unlabelled->features.dense);
   }
-  const LoopInput input{
+  LoopInput input{
       train, valid ? &*valid : nullptr,          options, checkpoint, observer, features, classes, optimiser,
       mark,  unlabelled ? &*unlabelled : nullptr};
+  input.fingerprint += training_device(input, std::min(options.batch, train.examples()));
   return options.precision == "double" ? train_as<double>(input, scaling) : train_as<float>(input, scaling);
 }
 

@@ -48,6 +48,14 @@ void sum_loss(const selfnorm_head_step& step, const StepScalars* scalars, const 
               cudaStream_t stream);
 // out (rows x 3 of the step) <- how p and q differ; sheets are float32, moments are there.
 void difference_of_rows(const RowTask& p, const RowTask& q, double visible, double* out, cudaStream_t stream);
+// As selfnorm_head_masses, of the rows of the task; shares are added to what is there.
+struct MassTask {
+  const uint32_t *order, *begin;
+  int64_t clusters;
+  float* masses;
+  double* shares;
+};
+void masses_of_rows(const RowTask& task, const MassTask& masses, cudaStream_t stream);
 // d_bias (+)= scale x column sums of the sheet; `partial` has kBiasSlabs x classes floats.
 inline constexpr int kBiasSlabs = 16;
 void sum_columns(const RowTask& task, int sheet_type, const StepScalars* scalars, float* partial, float* d_bias,

@@ -47,6 +47,11 @@ bool has_gradient(const selfnorm_head_step& s) {
   return s.d_states != nullptr || s.d_weight != nullptr || s.d_bias != nullptr;
 }
 
+// Whether its sheet has exact scores after the kernel of the rows, too.
+bool shows_scores(const selfnorm_head_step& s) {
+  return s.sheet_type == SELFNORM_F32 && s.moments != nullptr && !has_gradient(s) && s.selected == nullptr;
+}
+
 void verify(const selfnorm_head_step& s) {
   const auto must = [](bool holds, const char* what) {
     if (!holds) throw Failure(std::string("a step of a head: ") + what);
@@ -90,6 +95,15 @@ class HeadStep {
     prepare();
     for (int64_t first = 0; first < s_.rows; first += rows_) chunk(first, std::min(rows_, s_.rows - first));
     if (s_.loss != nullptr) sum_loss(s_, scalars(), nll(), penalty(), stream_);
+  }
+
+  void masses(const MassTask& of) {
+    prepare();
+    for (int64_t first = 0; first < s_.rows; first += rows_) {
+      const int64_t rows = std::min(rows_, s_.rows - first);
+      chunk(first, rows);
+      masses_of_rows(task(first, rows), of, stream_);
+    }
   }
 
   // Of p, this one, and q.
@@ -224,13 +238,20 @@ int selfnorm_head_difference(selfnorm_cuda_context* context, const selfnorm_head
   return guarded(context, [&] {
     verify(*p);
     verify(*q);
-    const auto fits = [](const selfnorm_head_step& s) {
-      return s.sheet_type == SELFNORM_F32 && s.moments != nullptr && !has_gradient(s) && s.selected == nullptr;
-    };
-    if (p->rows != q->rows || p->classes != q->classes || p->stream != q->stream || !fits(*p) || !fits(*q))
+    if (p->rows != q->rows || p->classes != q->classes || p->stream != q->stream || !shows_scores(*p) || !shows_scores(*q))
       throw Failure("two heads can be compared on the same rows and classes, with float32 sheets and moments");
     HeadStep second(*context, *q);
     HeadStep(*context, *p).difference(second, visible, out);
+  });
+}
+
+int selfnorm_head_masses(selfnorm_cuda_context* context, const selfnorm_head_step* step, const uint32_t* order,
+                         const uint32_t* begin, int64_t clusters, float* masses, double* shares) {
+  return guarded(context, [&] {
+    verify(*step);
+    if (!shows_scores(*step)) throw Failure("masses of clusters need a float32 sheet and moments");
+    if (masses != nullptr && (order == nullptr || begin == nullptr || clusters < 1)) throw Failure("masses need clusters");
+    HeadStep(*context, *step).masses({order, begin, clusters, masses, shares});
   });
 }
 

@@ -5,23 +5,10 @@
 #include "gpu/cuda/context.cuh"
 #include "gpu/cuda/head_rows.cuh"
 #include "gpu/cuda/lanes.cuh"
+#include "gpu/cuda/reduce.cuh"
 
 namespace selfnorm::gpu {
 namespace {
-
-// Sums by all threads of one block, in a fixed order.
-template <class T, class Combine>
-__device__ T block_reduced(T value, T* shared, const Combine& combine) {
-  shared[threadIdx.x] = value;
-  __syncthreads();
-  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) shared[threadIdx.x] = combine(shared[threadIdx.x], shared[threadIdx.x + half]);
-    __syncthreads();
-  }
-  const T out = shared[0];
-  __syncthreads();
-  return out;
-}
 
 struct PrepareTask {
   int64_t rows, ignore_index, all_classes, classes, picks;
@@ -169,6 +156,38 @@ __global__ void __launch_bounds__(kDifferenceThreads)
   to[0] = share_most, to[1] = log_most, to[2] = kl;
 }
 
+// s_k - max of row i of the sheet.
+__device__ inline float below_max(const RowTask& t, int64_t i, int64_t k) {
+  const float z =
+      capped(t.scale * (static_cast<const float*>(t.sheet)[i * t.stride + k] + (t.bias != nullptr ? t.bias[k] : 0)), t.cap);
+  return (t.carrier != nullptr ? z + t.carrier[k] : z) - static_cast<float>(t.moments[(t.first + i) * 5]);
+}
+
+// A block a row, a warp a cluster.
+__global__ void __launch_bounds__(kDifferenceThreads)
+    cluster_masses(const __grid_constant__ RowTask t, const __grid_constant__ MassTask m) {
+  constexpr float kLeastLog = -80;
+  const int64_t i = blockIdx.x;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const float total = static_cast<float>(t.moments[(t.first + i) * 5 + 1]);
+  for (int64_t j = warp; j < m.clusters; j += kDifferenceThreads / 32) {
+    float sum = 0;
+    for (uint32_t q = m.begin[j] + lane; q < m.begin[j + 1]; q += 32) sum += expf(below_max(t, i, m.order[q]));
+    sum = warp_sum(sum);
+    if (lane == 0) m.masses[(t.first + i) * m.clusters + j] = fmaxf(kLeastLog, logf(sum / total));
+  }
+}
+
+__global__ void __launch_bounds__(kColumnThreads)
+    class_shares(const __grid_constant__ RowTask t, const __grid_constant__ MassTask m) {
+  const int64_t k = blockIdx.x * int64_t{kColumnThreads} + threadIdx.x;
+  if (k >= t.classes) return;
+  double sum = 0;
+  for (int64_t i = 0; i < t.rows; ++i)
+    sum += static_cast<double>(expf(below_max(t, i, k))) / t.moments[(t.first + i) * 5 + 1];
+  m.shares[k] = (t.first > 0 ? m.shares[k] : 0) + sum;
+}
+
 // Derivatives by scores in float16 lose bits below 6e-5, as most probabilities of a large head are, so they are multiplied by
 // the power of 2 with which none can be infinite: they are at most 1.5 + 2 alpha |A|, and |A| is about that of a float16 score.
 float lift_of(const selfnorm_head_step& step) {
@@ -209,6 +228,16 @@ void sum_loss(const selfnorm_head_step& step, const StepScalars* scalars, const 
 void difference_of_rows(const RowTask& p, const RowTask& q, double visible, double* out, cudaStream_t stream) {
   row_difference<<<static_cast<unsigned>(p.rows), kDifferenceThreads, 0, stream>>>(p, q, visible, out);
   check(cudaGetLastError(), "the difference of two heads");
+}
+
+void masses_of_rows(const RowTask& task, const MassTask& masses, cudaStream_t stream) {
+  if (masses.masses != nullptr)
+    cluster_masses<<<static_cast<unsigned>(task.rows), kDifferenceThreads, 0, stream>>>(task, masses);
+  if (masses.shares != nullptr) {
+    const unsigned blocks = static_cast<unsigned>((task.classes + kColumnThreads - 1) / kColumnThreads);
+    class_shares<<<blocks, kColumnThreads, 0, stream>>>(task, masses);
+  }
+  check(cudaGetLastError(), "the masses of clusters");
 }
 
 void sum_columns(const RowTask& task, int sheet_type, const StepScalars* scalars, float* partial, float* d_bias,

@@ -9,6 +9,7 @@
 #include "math/half.h"
 #include "math/parallel.h"
 #include "normalizer/class_moments.h"
+#include "normalizer/device_head.h"
 
 namespace selfnorm {
 namespace {
@@ -84,13 +85,24 @@ void copy_rows(const ModelFile& model, ClassClusters& clusters) {
   });
 }
 
-std::vector<double> exact_log_z(const ClassScores& scores, const Features& x) {
+ExactSums::ExactSums(const ModelFile& model, bool is_sparse)
+    : scores_(make_class_scores(model, is_sparse)),
+      device_(is_sparse ? nullptr : DeviceHead::on_chosen_device(model)) {}
+ExactSums::~ExactSums() = default;
+
+bool ExactSums::serves_clusters() const { return device_ && device_->holds_bfloat16(); }
+
+std::vector<double> ExactSums::log_z(const Features& x) const {
+  const std::vector<SoftmaxMoments> rows =
+      device_ ? device_->moments(x, {}).rows : class_moments(*scores_, x).rows;
   std::vector<double> out;
-  for (const SoftmaxMoments& row : class_moments(scores, x).rows) out.push_back(row.log_z());
+  for (const SoftmaxMoments& row : rows) out.push_back(row.log_z());
   return out;
 }
 
-std::vector<double> mean_shares(const ClassScores& scores, const Features& x, std::span<const double> log_z) {
+std::vector<double> ExactSums::mean_shares(const Features& x, std::span<const double> log_z) const {
+  if (device_) return device_->mean_shares(x);
+  const ClassScores& scores = *scores_;
   std::vector<std::vector<float>> part(kBlocksAtOnce, std::vector<float>(scores.classes()));
   std::vector<double> out(scores.classes());
   for (uint64_t first_row = 0; first_row < x.rows(); first_row += kBlocksAtOnce * kRowBlockOfMasses) {
@@ -107,9 +119,15 @@ std::vector<double> mean_shares(const ClassScores& scores, const Features& x, st
   return out;
 }
 
-std::vector<float> cluster_log_masses(const ClassScores& scores, const Features& x,
-                                      std::span<const double> log_z, const ClassClusters& clusters) {
+std::vector<float> ExactSums::cluster_log_masses(const Features& x, std::span<const double> log_z,
+                                                 const ClassClusters& clusters) const {
   const size_t n = clusters.begin.size() - 1;
+  if (device_) {
+    std::vector<float> out = device_->cluster_masses(x, clusters.order, clusters.begin);
+    for (size_t i = 0; i < out.size(); ++i) out[i] += static_cast<float>(log_z[i / n]);
+    return out;
+  }
+  const ClassScores& scores = *scores_;
   std::vector<uint32_t> cluster_of(scores.classes());
   for (uint32_t j = 0; j < n; ++j)
     for (uint32_t i = clusters.begin[j]; i < clusters.begin[j + 1]; ++i) cluster_of[clusters.order[i]] = j;
@@ -247,15 +265,20 @@ void MassFit::fit(std::span<const uint64_t> rows, std::span<const float> g, std:
 
 void MassFit::evaluate(const ClassClusters& fitted, std::span<const uint64_t> rows,
                        std::span<float> out) const {
-  const size_t n = clusters_;
+  evaluate_masses(fitted, x_, square_, rows, out);
+}
+
+void evaluate_masses(const ClassClusters& clusters, const Features& x, std::span<const double> q,
+                     std::span<const uint64_t> rows, std::span<float> out) {
+  const size_t n = clusters.clusters(), d = clusters.centroid.size() / n - 1;
   parallel_ranges(rows.size(), kRowBlockOfMasses, [&](size_t begin, size_t end) {
     for (size_t r = begin; r < end; ++r) {
       float* m = out.data() + rows[r] * n;
-      std::copy(fitted.mass.begin(), fitted.mass.end(), m);
-      for_each_entry(x_, rows[r], [&](uint32_t k, float v) {
-        add_scaled(v, fitted.centroid.data() + size_t{k} * n, m, n);
+      std::copy(clusters.mass.begin(), clusters.mass.end(), m);
+      for_each_entry(x, rows[r], [&](uint32_t k, float v) {
+        add_scaled(v, clusters.centroid.data() + size_t{k} * n, m, n);
       });
-      add_scaled(static_cast<float>(square_[rows[r]]), fitted.centroid.data() + model_.features * n, m, n);
+      add_scaled(static_cast<float>(q[rows[r]]), clusters.centroid.data() + d * n, m, n);
     }
   });
 }

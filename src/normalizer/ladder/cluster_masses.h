@@ -8,6 +8,7 @@
 // weight min(1, p / kFullShare), and not at all below kLeastShare.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,8 @@
 
 namespace selfnorm {
 
+class DeviceHead;
+
 inline constexpr double kFullShare = 0.02, kLeastShare = 2e-4;
 
 // order and begin of ClassClusters from the cluster of every class; and the biases.
@@ -25,13 +28,29 @@ ClassClusters grouped_classes(std::span<const uint32_t> cluster_of, uint32_t clu
 // The weights as bfloat16, in the order of the clusters.
 void copy_rows(const ModelFile& model, ClassClusters& clusters);
 
-// log Z of the rows, and their mean softmax over the classes.
-std::vector<double> exact_log_z(const ClassScores& scores, const Features& x);
-std::vector<double> mean_shares(const ClassScores& scores, const Features& x, std::span<const double> log_z);
+// What is known of the scores of all classes: on the chosen device for dense rows (normalizer/device_head.h),
+// else here.
+class ExactSums {
+ public:
+  // Keeps a reference.
+  ExactSums(const ModelFile& model, bool is_sparse);
+  ~ExactSums();
 
-// G, rows x clusters; what is below exp(-80) of the sum stands there.
-std::vector<float> cluster_log_masses(const ClassScores& scores, const Features& x,
-                                      std::span<const double> log_z, const ClassClusters& clusters);
+  const ClassScores& scores() const { return *scores_; }
+  // Whether sums of clusters cost next to nothing here and are those of a rung of kind nearest, whose weights
+  // are bfloat16.
+  bool serves_clusters() const;
+  // log Z of the rows, and their mean softmax over the classes.
+  std::vector<double> log_z(const Features& x) const;
+  std::vector<double> mean_shares(const Features& x, std::span<const double> log_z) const;
+  // G, rows x clusters; what is below exp(-80) of the sum stands there.
+  std::vector<float> cluster_log_masses(const Features& x, std::span<const double> log_z,
+                                        const ClassClusters& clusters) const;
+
+ private:
+  std::unique_ptr<ClassScores> scores_;
+  std::unique_ptr<DeviceHead> device_;  // none: here
+};
 
 class MassFit {
  public:
@@ -60,6 +79,10 @@ class MassFit {
   std::vector<double> square_;  // q of the inputs
   double norm_ = 1;
 };
+
+// m_j(x_i) of the rows listed, with q_i of all rows; written to their places in `out` (rows x clusters).
+void evaluate_masses(const ClassClusters& clusters, const Features& x, std::span<const double> q,
+                     std::span<const uint64_t> rows, std::span<float> out);
 
 // |x_i|^2
 std::vector<double> squares_of(const Features& x);

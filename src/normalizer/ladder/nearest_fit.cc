@@ -108,8 +108,8 @@ uint32_t default_clusters(uint64_t classes) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(n, 1, std::min(classes, runtime::kMostClusters)));
 }
 
-NearestFitting::NearestFitting(const ModelFile& model, const Features& x, std::span<const double> log_z,
-                               const NearestOptions& options)
+NearestFitting::NearestFitting(const ModelFile& model, const ExactSums& sums, const Features& x,
+                               std::span<const double> log_z, const NearestOptions& options)
     : model_(model), x_(x), log_z_(log_z), options_(options) {
   SELFNORM_CHECK(model.family == Family::Multiclass && model.classes >= 2 && x.rows() >= 2 &&
                  log_z.size() == x.rows());
@@ -118,16 +118,15 @@ NearestFitting::NearestFitting(const ModelFile& model, const Features& x, std::s
   };
   const uint32_t clusters =
       options.clusters > 0 ? std::min(options.clusters, model.classes) : default_clusters(model.classes);
-  const auto scores = make_class_scores(model, x.is_sparse);
   std::optional<InputMetric> metric;
   if (InputMetric::is_for(x)) metric = InputMetric::of(x.dense);
-  std::vector<double> usage = mean_shares(*scores, x, log_z);
+  std::vector<double> usage = sums.mean_shares(x, log_z);
   {
     step("clusters");
     std::vector<double> weight;
     for (const double v : usage) weight.push_back(std::pow(v + 1e-12, options.weight_power));
     const Features some = first_rows(x, kMetricInputs);
-    const ScoreRows rows(model, *scores, some, metric ? &*metric : nullptr);
+    const ScoreRows rows(model, sums.scores(), some, metric ? &*metric : nullptr);
     const ClusterOptions clustering{.clusters = clusters,
                                     .iterations = options.iterations,
                                     .sampled = options.sampled,
@@ -135,7 +134,7 @@ NearestFitting::NearestFitting(const ModelFile& model, const Features& x, std::s
     clusters_ = grouped_classes(cluster_classes(rows, weight, clustering), clusters, model);
   }
   step("masses of clusters");
-  g_ = cluster_log_masses(*scores, x, log_z, clusters_);
+  g_ = sums.cluster_log_masses(x, log_z, clusters_);
   for (double& v : usage) v *= static_cast<double>(x.rows());
   const MassFit masses(model, x, metric ? &*metric : nullptr, clusters_, usage);
   m_ = cross_fitted(masses, x.rows(), g_, log_z, clusters_);
@@ -174,11 +173,37 @@ NearestFitting::Tail NearestFitting::tail(double stop) const {
 }
 
 NearestFit fit_nearest(const ModelFile& model, const Features& x, const NearestOptions& options) {
-  const std::vector<double> log_z = exact_log_z(*make_class_scores(model, x.is_sparse), x);
-  NearestFitting fitting(model, x, log_z, options);
+  const ExactSums sums(model, x.is_sparse);
+  const std::vector<double> log_z = sums.log_z(x);
+  NearestFitting fitting(model, sums, x, log_z, options);
   NearestFit out;
   for (const double stop : options.stops) out.rungs.push_back(fitting.tail(stop).rung);
   out.clusters = fitting.take_clusters();
+  return out;
+}
+
+NearestValues::NearestValues(const ExactSums& sums, const ClassClusters& clusters, const Features& x,
+                             std::span<const double> log_z)
+    : clusters_(clusters),
+      x_(x),
+      exact_(sums.cluster_log_masses(x, log_z, clusters)),
+      fitted_(exact_.size()),
+      square_(squares_of(x)) {
+  for (double& v : square_) v /= static_cast<double>(clusters.norm[0]);
+  std::vector<uint64_t> all(x.rows());
+  std::iota(all.begin(), all.end(), 0);
+  evaluate_masses(clusters, x, square_, all, fitted_);
+}
+
+std::vector<runtime::Approximation> NearestValues::of(const LadderRung& rung) const {
+  const std::vector<NearestSum> sums = sums_of(clusters_, exact_, fitted_, square_, rung.stop);
+  const std::vector<double> t = tail_values(rung, x_, sums);
+  std::vector<runtime::Approximation> out;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const bool looks_at_x = sums[i].has_tail() && !rung.b.hidden_weight.empty();
+    out.push_back(
+        {sums[i].log_z(t[i]), clusters_.clusters() + sums[i].cost + (looks_at_x ? rung.b.output.size() : 0)});
+  }
   return out;
 }
 

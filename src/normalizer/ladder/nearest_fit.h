@@ -12,7 +12,9 @@
 
 #include "data/dataset.h"
 #include "model/model_file.h"
+#include "normalizer/ladder/cluster_masses.h"
 #include "normalizer/ladder/tail_network.h"
+#include "selfnorm/runtime/scorer.h"
 
 namespace selfnorm {
 
@@ -31,10 +33,10 @@ uint32_t default_clusters(uint64_t classes);
 // Clusters and masses at once, then a tail for every stop that is asked for.
 class NearestFitting {
  public:
-  // The model as it is stored, of at least two classes, on 100 inputs or more with their exact log Z. Keeps
-  // references to the three.
-  NearestFitting(const ModelFile& model, const Features& inputs, std::span<const double> log_z,
-                 const NearestOptions& options);
+  // The model as it is stored, of at least two classes, and its sums, on 100 inputs or more with their exact
+  // log Z. Keeps references to all but the sums.
+  NearestFitting(const ModelFile& model, const ExactSums& sums, const Features& inputs,
+                 std::span<const double> log_z, const NearestOptions& options);
 
   struct Tail {
     LadderRung rung;            // cost and rms as the cross-fitted inputs say
@@ -62,5 +64,22 @@ struct NearestFit {
 };
 
 NearestFit fit_nearest(const ModelFile& model, const Features& inputs, const NearestOptions& options);
+
+// What rungs of kind nearest give of some inputs, from the masses of all clusters, of which the runtime sums
+// those that a rung needs.
+class NearestValues {
+ public:
+  // Keeps references to the clusters and the inputs.
+  NearestValues(const ExactSums& sums, const ClassClusters& clusters, const Features& x,
+                std::span<const double> log_z);
+
+  std::vector<runtime::Approximation> of(const LadderRung& rung) const;
+
+ private:
+  const ClassClusters& clusters_;
+  const Features& x_;
+  std::vector<float> exact_, fitted_;  // rows x clusters
+  std::vector<double> square_;
+};
 
 }  // namespace selfnorm

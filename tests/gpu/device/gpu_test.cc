@@ -1,81 +1,11 @@
-// Every kernel of the module against the referee, on a GPU: `make gpu-test`. Without GoogleTest, for it is
-// compiled on machines that have the compiler and the driver alone. Prints a line a comparison, and fails
+// Every kernel of heads against the referee, on a GPU: `make gpu-test`. Prints a line a comparison, and fails
 // where one is off.
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-
 #include "../head_problems.h"
+#include "harness.h"
 
 namespace {
 
 using namespace selfnorm::gpu;
-
-selfnorm_cuda_context* context = nullptr;
-int failures = 0, comparisons = 0;
-
-void must(int status) {
-  if (status == 0) return;
-  std::printf("FAILED: %s\n", selfnorm_cuda_error(context));
-  std::exit(1);
-}
-
-// Device memory with the life of a scope, poisoned with NaN.
-class Device {
- public:
-  explicit Device(uint64_t bytes) {
-    must(selfnorm_cuda_allocate(context, bytes + 16, &memory_));
-    const std::vector<unsigned char> poison(bytes, 0xff);
-    must(selfnorm_cuda_to_device(context, memory_, poison.data(), bytes));
-  }
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-  ~Device() { selfnorm_cuda_free(context, memory_); }
-  void* get() const { return memory_; }
-
- private:
-  void* memory_ = nullptr;
-};
-using Owned = std::unique_ptr<Device>;
-
-Owned typed(std::vector<float>& values, int type) {  // rounds the host's values to what the device has
-  if (values.empty()) return nullptr;
-  auto out = std::make_unique<Device>(values.size() * 4);
-  must(selfnorm_cuda_upload(context, out->get(), type, values.data(), values.size()));
-  must(selfnorm_cuda_download(context, values.data(), out->get(), type, values.size()));
-  return out;
-}
-Owned integers(const std::vector<int64_t>& values) {
-  if (values.empty()) return nullptr;
-  auto out = std::make_unique<Device>(values.size() * 8);
-  must(selfnorm_cuda_to_device(context, out->get(), values.data(), values.size() * 8));
-  return out;
-}
-template <class T>
-T* at(const Owned& memory) {
-  return memory ? static_cast<T*>(memory->get()) : nullptr;
-}
-
-// ||got - wanted|| / ||wanted|| (or the norm of `got` where nothing is wanted); NaN never passes.
-void compare(const std::string& name, const char* what, const std::vector<float>& got,
-             const std::vector<double>& wanted, double tolerance, double floor = 1e-9) {
-  double square = 0, norm = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    if (std::isinf(wanted[i]) && static_cast<double>(got[i]) == wanted[i]) continue;
-    square += (got[i] - wanted[i]) * (got[i] - wanted[i]);
-    norm += wanted[i] * wanted[i];
-  }
-  const double error = std::sqrt(square) / std::max(std::sqrt(norm), floor);
-  const bool is_good = error <= tolerance;
-  ++comparisons;
-  failures += is_good ? 0 : 1;
-  if (!is_good)
-    std::printf("FAILED  %-58s %-14s relative error %.2e, at most %.0e\n", name.c_str(), what, error,
-                tolerance);
-}
 
 struct Types {
   const char* name;
@@ -276,6 +206,45 @@ void difference(const Types& types) {
   compare("difference of two heads", types.name, std::vector<float>(got.begin(), got.end()), wanted, 1e-3);
 }
 
+// Masses of clusters and shares of classes, a few rows at a time.
+void masses(const Types& types) {
+  HeadProblem p = random_head_problem(6, 41, 24, 1003);
+  std::mt19937 random(2);
+  p.bias = normals(random, p.classes, 1), p.carrier = normals(random, p.classes, 0.5f);
+  const Owned states = typed(p.states, types.type), weight = typed(p.weight, types.type);
+  const Owned bias = typed(p.bias, SELFNORM_F32), carrier = typed(p.carrier, SELFNORM_F32);
+  constexpr uint32_t kClusters = 37;
+  std::vector<std::vector<uint32_t>> members(kClusters);
+  for (uint32_t k = 0; k < 1003; ++k) members[k * k % 1003 % kClusters].push_back(k);
+  std::vector<uint32_t> order, begin = {0};
+  for (const auto& some : members) {
+    order.insert(order.end(), some.begin(), some.end());
+    begin.push_back(static_cast<uint32_t>(order.size()));
+  }
+  const Owned order_there = copied(order), begin_there = copied(begin);
+  const auto rows = static_cast<size_t>(p.rows), classes = static_cast<size_t>(p.classes);
+  const Owned moments = std::make_unique<Device>(rows * 40),
+              found_masses = std::make_unique<Device>(rows * kClusters * 4),
+              shares = std::make_unique<Device>(classes * 8);
+  selfnorm_head_step s = {};
+  s.size = sizeof(s);
+  s.rows = p.rows, s.dim = p.dim, s.classes = p.classes;
+  s.type = types.type, s.sheet_type = SELFNORM_F32;
+  s.states = states->get(), s.state_stride = p.dim, s.weight = weight->get(), s.weight_stride = p.dim;
+  s.bias = at<float>(bias), s.carrier = at<float>(carrier), s.options = p.options;
+  s.moments = at<double>(moments);
+  s.workspace_bytes = selfnorm_head_workspace(&s, 10 * 1024 * 4);
+  const Device workspace(s.workspace_bytes);
+  s.workspace = workspace.get();
+  must(selfnorm_head_masses(context, &s, at<uint32_t>(order_there), at<uint32_t>(begin_there), kClusters,
+                            at<float>(found_masses), at<double>(shares)));
+  const MassResult wanted = masses_reference(p, order, begin);
+  compare("masses of clusters", types.name, found<float>(found_masses, rows * kClusters), wanted.masses,
+          1e-5);
+  const std::vector<double> share = found<double>(shares, classes);
+  compare("shares of classes", types.name, {share.begin(), share.end()}, wanted.shares, 1e-5);
+}
+
 void too_much_memory() {
   void* memory = nullptr;
   ++comparisons;
@@ -290,13 +259,7 @@ void too_much_memory() {
 
 // `gpu_test bf16 12` runs one type alone, and the first 12 problems of it, for tools that make it slow.
 int main(int count, char** words) {
-  char error[512];
-  context = selfnorm_cuda_open(0, error, sizeof(error));
-  if (context == nullptr) {
-    std::printf("%s\n", error);
-    return 1;
-  }
-  std::printf("%s\n", selfnorm_cuda_name(context));
+  if (!open_first()) return 1;
   std::vector<NamedProblem> problems = head_problems();
   const HeadProblem whole = problems[9].problem;
   const HeadResult result = head_reference(whole);
@@ -325,7 +288,7 @@ int main(int count, char** words) {
     }
   }
   for (const Types& types : all)
-    if (count == 1 || std::strcmp(words[1], types.name) == 0) difference(types);
+    if (count == 1 || std::strcmp(words[1], types.name) == 0) difference(types), masses(types);
   wrong_target();
   too_much_memory();
   selfnorm_cuda_close(context);

@@ -35,6 +35,7 @@ HeadProblem problem_of(const selfnorm_head_step& s) {
   HeadProblem p;
   p.rows = s.rows, p.dim = s.dim, p.classes = s.classes;
   p.options = s.options;
+  p.has_gradient = s.d_states != nullptr || s.d_weight != nullptr || s.d_bias != nullptr;
   const int64_t parts = s.parts > 1 ? s.parts : 1;
   for (int64_t i = 0; i < s.rows; ++i) {
     for (int64_t j = 0; j < s.dim; ++j) {
@@ -50,6 +51,10 @@ HeadProblem problem_of(const selfnorm_head_step& s) {
   if (s.bias != nullptr) p.bias.assign(s.bias, s.bias + s.classes);
   if (s.carrier != nullptr) p.carrier.assign(s.carrier, s.carrier + s.classes);
   if (s.target != nullptr) p.target.assign(s.target, s.target + s.rows);
+  if (s.selected != nullptr) {
+    p.picks = s.picks;
+    p.selected.assign(s.selected, s.selected + s.rows * s.picks);
+  }
   if (s.row_gradient != nullptr) p.row_gradient.assign(s.row_gradient, s.row_gradient + s.rows);
   return p;
 }
@@ -157,6 +162,7 @@ int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* 
       for (size_t i = 0; to != nullptr && i < from.size(); ++i)
         static_cast<float*>(to)[i] = static_cast<float>(from[i]);
     };
+    give(s->selected_log_p, r.selected_log_p);
     give(s->d_states, r.d_states);
     give(s->d_weight, r.d_weight);
     give(s->d_bias, r.d_bias);
@@ -165,6 +171,19 @@ int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* 
     context->error = failure.what();
     return 1;
   }
+}
+
+int selfnorm_head_masses(selfnorm_cuda_context* context, const selfnorm_head_step* s, const uint32_t* order,
+                         const uint32_t* begin, int64_t clusters, float* masses, double* shares) {
+  selfnorm_head_step own = *s;
+  if (selfnorm_head_run(context, &own) != 0) return 1;
+  const MassResult found = masses_reference(
+      problem_of(*s),
+      masses != nullptr ? std::vector<uint32_t>(order, order + s->classes) : std::vector<uint32_t>(),
+      masses != nullptr ? std::vector<uint32_t>(begin, begin + clusters + 1) : std::vector<uint32_t>());
+  for (size_t i = 0; i < found.masses.size(); ++i) masses[i] = static_cast<float>(found.masses[i]);
+  for (size_t k = 0; shares != nullptr && k < found.shares.size(); ++k) shares[k] = found.shares[k];
+  return 0;
 }
 
 int selfnorm_head_difference(selfnorm_cuda_context* context, const selfnorm_head_step* p,

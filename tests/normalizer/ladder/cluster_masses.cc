@@ -24,15 +24,15 @@ struct Masses {
     std::vector<uint32_t> cluster_of;
     for (uint32_t k = 0; k < 60; ++k) cluster_of.push_back(k % count);
     clusters = grouped_classes(cluster_of, count, model);
-    const auto scores = make_class_scores(model, sparse);
-    log_z = exact_log_z(*scores, x);
-    g = cluster_log_masses(*scores, x, log_z, clusters);
+    const ExactSums sums(model, sparse);
+    log_z = sums.log_z(x);
+    g = sums.cluster_log_masses(x, log_z, clusters);
   }
   // Of the fitted masses on the rows they are fitted to.
   double largest_error() {
     std::optional<InputMetric> metric;
     if (!x.is_sparse) metric = InputMetric::of(x.dense);
-    std::vector<double> usage = mean_shares(*make_class_scores(model, x.is_sparse), x, log_z);
+    std::vector<double> usage = ExactSums(model, x.is_sparse).mean_shares(x, log_z);
     for (double& v : usage) v *= static_cast<double>(x.rows());
     const MassFit fit(model, x, metric ? &*metric : nullptr, clusters, usage);
     const std::vector<uint64_t> rows = numbers(0, x.rows());
@@ -93,8 +93,7 @@ TEST(ClusterMasses, StartFromTheRowsThatAreUsed) {
 
 TEST(ClusterMasses, SharesOfClassesSumToOne) {
   const Masses masses(4, 0.5, false);
-  const std::vector<double> share =
-      mean_shares(*make_class_scores(masses.model, false), masses.x, masses.log_z);
+  const std::vector<double> share = ExactSums(masses.model, false).mean_shares(masses.x, masses.log_z);
   EXPECT_NEAR(std::accumulate(share.begin(), share.end(), 0.0), 1, 1e-5);
 }
 

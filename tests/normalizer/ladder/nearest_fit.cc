@@ -28,7 +28,7 @@ double rms_of(const ModelFile& model, const NearestFit& fit, size_t rung, const 
   with.ladder = {fit.rungs, fit.clusters};
   const runtime::ModelLayout layout = layout_of(with);
   const runtime::Scorer scorer(layout);
-  const std::vector<double> log_z = exact_log_z(*make_class_scores(model, sparse), x);
+  const std::vector<double> log_z = ExactSums(model, sparse).log_z(x);
   double square = 0;
   for (uint64_t i = 0; i < x.rows(); ++i) {
     runtime::Approximation a;

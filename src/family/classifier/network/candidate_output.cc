@@ -17,11 +17,6 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kCandidateTile = 32;  // noise classes, or rows, of a unit of work
-constexpr double kOutputEstimateRate = 0.7;
-// The most that the derivatives of one example may push scores down in sum where Z_hat is part of them; near
-// the optimum it is about 1. Where the scores of a few samples run away (snl) one example must not undo what
-// the others taught.
-constexpr double kLargestPush = 4;
 
 class CandidateOutput final : public OutputStep {
  public:
@@ -134,7 +129,7 @@ class CandidateOutput final : public OutputStep {
 
   double centre() const override { return normalizer_.constant(); }
   double rate_factor() const override { return uses_estimate_ ? kOutputEstimateRate : 1; }
-  const char* remedy() const override { return "a smaller --learning-rate or more --samples"; }
+  const char* remedy() const override { return kCandidateRemedy; }
   void finish(ModelFile& model) override {
     layer_.settle();
     normalizer_.store(model);

@@ -13,6 +13,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kOutputWorthSending = uint64_t{1} << 20;  // weights
+constexpr uint64_t kDrawsWorthSending = uint64_t{1} << 26;   // products of a minibatch
 constexpr uint64_t kOutputSheetBytes = uint64_t{1} << 30;
 
 class DeviceOutput final : public OutputStep {
@@ -204,18 +205,31 @@ class DeviceOutput final : public OutputStep {
 
 }  // namespace
 
-std::unique_ptr<OutputStep> make_device_output(const TrainOptions& options, ModelFile& model) {
+std::unique_ptr<OutputStep> make_device_output(const TrainOptions& options, ModelFile& model,
+                                               std::span<const uint64_t> counts) {
   const DeviceChoice choice = chosen_device();
   if (choice.device == nullptr) return nullptr;
   const ObjectiveEntry& objective = objective_entry(options.objective.name);
-  if (!objective.is_head_loss) {
+  const bool draws = objective.device_formula >= 0;
+  if (!objective.is_head_loss && !draws) {
     if (choice.is_required)
       throw Error("a GPU cannot train with the objective " + options.objective.name +
-                  ": expected exact or penalty; use --device cpu or auto");
+                  ": expected exact, penalty, nce, ranking-nce, is or snl; use --device cpu or auto");
     return nullptr;
   }
-  if (!choice.is_required && model.weight.size() < kOutputWorthSending) return nullptr;
-  return std::make_unique<DeviceOutput>(*choice.device, options, model);
+  if (!choice.is_required) {
+    const uint64_t each = options.objective.noise == "in-batch" ? options.batch : options.objective.samples;
+    const bool is_worth = draws ? options.batch * each * model.features >= kDrawsWorthSending
+                                : model.weight.size() >= kOutputWorthSending;
+    if (!is_worth) return nullptr;
+  }
+  try {
+    if (draws) return make_device_candidates(*choice.device, options, model, counts);
+    return std::make_unique<DeviceOutput>(*choice.device, options, model);
+  } catch (const Error&) {
+    if (choice.is_required) throw;
+    return nullptr;  // it does not fit
+  }
 }
 
 }  // namespace selfnorm

@@ -24,7 +24,7 @@ constexpr double kDefaultRate = 0.1;
 
 std::unique_ptr<OutputStep> make_output(const TrainOptions& options, ModelFile& model,
                                         std::span<const uint64_t> counts) {
-  if (auto output = make_device_output(options, model)) return output;
+  if (auto output = make_device_output(options, model, counts)) return output;
   const ObjectiveSeam seam = objective_entry(options.objective.name).seam;
   if (seam == ObjectiveSeam::tree) return make_hierarchical_output(options, model);
   return seam == ObjectiveSeam::candidates ? make_candidate_output(options, model, counts)

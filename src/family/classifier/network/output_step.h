@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/checkpoint.h"
+#include "family/classifier/loop.h"
 #include "family/classifier/options.h"
 #include "math/parallel.h"
 #include "model/model_file.h"
@@ -61,6 +62,11 @@ class Occurrences {
   std::span<const uint32_t> positions(size_t slot) const;
   // The positions of a row, perhaps none.
   std::span<const uint32_t> positions_of(uint32_t row) const;
+
+  // All rows, where the positions of each end in the list of all, and that list.
+  std::span<const uint32_t> rows() const { return row_; }
+  std::span<const uint32_t> ends() const { return end_; }
+  std::span<const uint32_t> places() const { return position_; }
 
  private:
   static constexpr uint32_t kNone = 0xFFFFFFFFu;
@@ -178,11 +184,19 @@ class OutputStep {
   virtual void state(CheckpointFields& fields) = 0;
 };
 
+// Of candidate objectives. Of the default rate where Z_hat is part of the loss; and there the most that the
+// derivatives of one example may push scores down in sum, which is about 1 near the optimum: where the scores
+// of a few samples run away (snl) one example must not undo what the others taught.
+inline constexpr double kOutputEstimateRate = 0.7, kLargestPush = 4;
+
 // `model` has its weights and biases; `counts` says how often each class is a target. Keep references.
 std::unique_ptr<OutputStep> make_enumerated_output(const TrainOptions& options, ModelFile& model);
-// The same on the chosen device (gpu/device.h); none when that is the CPU, and by the choice "auto" also for
-// small layers and other objectives. Throws Error for those when a GPU was asked for by name.
-std::unique_ptr<OutputStep> make_device_output(const TrainOptions& options, ModelFile& model);
+// That one or the next on the chosen device (gpu/device.h); none when that is the CPU, and by the choice
+// "auto" also for small layers and other objectives. Throws Error for those when a GPU was asked for by name.
+std::unique_ptr<OutputStep> make_device_output(const TrainOptions& options, ModelFile& model,
+                                               std::span<const uint64_t> counts);
+std::unique_ptr<OutputStep> make_device_candidates(const GpuDevice& device, const TrainOptions& options,
+                                                   ModelFile& model, std::span<const uint64_t> counts);
 std::unique_ptr<OutputStep> make_candidate_output(const TrainOptions& options, ModelFile& model,
                                                   std::span<const uint64_t> counts);
 std::unique_ptr<OutputStep> make_hierarchical_output(const TrainOptions& options, ModelFile& model);

@@ -29,7 +29,7 @@ std::vector<RungDrift> ladder_drift(const ModelFile& model, const ExampleSource&
   for (uint64_t begin = 0; begin < inputs.examples(); begin += block) {
     const Dataset data = inputs.block(begin, std::min(inputs.examples(), begin + block));
     const Features& x = data.features;
-    const std::vector<double> exact = exact_log_z(*make_class_scores(model, x.is_sparse), x);
+    const std::vector<double> exact = ExactSums(model, x.is_sparse).log_z(x);
     for (size_t r = 0; r < out.size(); ++r) {
       std::vector<uint8_t> beyond(x.rows());
       parallel_ranges(x.rows(), 16, [&](size_t first, size_t last) {

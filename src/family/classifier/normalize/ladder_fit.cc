@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ctime>
 #include <map>
+#include <optional>
 
 #include "audit/rung_certificate.h"
 #include "base/failure.h"
@@ -129,10 +130,10 @@ class LadderFitting {
     if (model_.normalizer.exists())
       add("amortised", model_.normalizer.hidden() > 0 ? RungKind::Network : RungKind::Linear);
     step("log-normalizers");
-    const auto scores = make_class_scores(model_, x.is_sparse);
-    const std::vector<double> log_z = exact_log_z(*scores, x);
+    const ExactSums sums(model_, x.is_sparse);
+    const std::vector<double> log_z = sums.log_z(x);
     add_normalizers(log_z);
-    if (has_clusters()) add_nearest(log_z);
+    if (has_clusters()) add_nearest(sums, log_z);
   }
 
   void add_normalizers(const std::vector<double>& log_z) {
@@ -160,7 +161,7 @@ class LadderFitting {
     }
   }
 
-  void add_nearest(const std::vector<double>& log_z) {
+  void add_nearest(const ExactSums& sums, const std::vector<double>& log_z) {
     NearestOptions nearest;
     nearest.clusters = options_.clusters;
     nearest.tail.seed = options_.seed;
@@ -171,7 +172,7 @@ class LadderFitting {
       nearest.sampled = 8;
       nearest.tail.epochs = 20;
     }
-    NearestFitting fitting(model_, fitting_.features, log_z, nearest);
+    NearestFitting fitting(model_, sums, fitting_.features, log_z, nearest);
     std::map<size_t, NearestFitting::Tail> tried;  // by place in kStops
     const auto at = [&](size_t i) -> const NearestFitting::Tail& {
       const auto found = tried.find(i);
@@ -214,7 +215,13 @@ class LadderFitting {
   void certify() {
     step("certificates");
     const Features& x = certifying_.features;
-    const std::vector<double> exact = exact_log_z(*make_class_scores(model_, x.is_sparse), x);
+    std::vector<double> exact;
+    std::optional<NearestValues> nearest;
+    {
+      const ExactSums sums(model_, x.is_sparse);
+      exact = sums.log_z(x);
+      if (has_clusters() && sums.serves_clusters()) nearest.emplace(sums, ladder_.clusters, x, exact);
+    }
     const runtime::LadderLayout layout = layout_of(ladder_, {});
     const runtime::Scorer scorer = this->scorer();
     const runtime::ModelLayout whole = layout_of(model_);
@@ -222,10 +229,16 @@ class LadderFitting {
       runtime::RungLayout rung = layout.rungs[r];
       if (rung.name == "amortised") rung.b = whole.normalizer;
       std::vector<double> size(x.rows()), cost(x.rows());
+      std::vector<runtime::Approximation> known;
+      if (nearest && rung.kind == RungKind::Nearest) known = nearest->of(ladder_.rungs[r]);
       parallel_ranges(x.rows(), 16, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
           runtime::Approximation a;
-          const bool has_number = scorer.log_normalizer(query_of(x, i), rung, &a);
+          bool has_number = !known.empty() && std::isfinite(known[i].log_z);
+          if (has_number)
+            a = known[i];
+          else
+            has_number = scorer.log_normalizer(query_of(x, i), rung, &a);
           size[i] = has_number ? std::abs(a.log_z - exact[i]) : 0;  // the runtime then gives A itself
           cost[i] = has_number ? static_cast<double>(a.cost) : model_.classes;
         }

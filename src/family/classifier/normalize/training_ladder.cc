@@ -11,7 +11,7 @@ namespace selfnorm {
 namespace {
 
 // Fewer would not fit, and not certify, anything.
-constexpr double kFewestFitted = 600, kFewestCertified = 900;
+constexpr double kLeastFitted = 600, kLeastCertified = 900;
 constexpr double kFittedShare = 0.4;
 
 }  // namespace
@@ -28,9 +28,9 @@ LadderOptions ladder_after(const TrainOptions& training, uint64_t examples, cons
     return std::min(most, static_cast<uint64_t>(
                               std::clamp(share * rows, fewest, std::max(fewest, static_cast<double>(most)))));
   };
-  options.most_fitted = limited(kFittedShare, kFewestFitted, options.most_fitted);
-  options.most_certified = limited(1 - kFittedShare, kFewestCertified, options.most_certified);
-  options.is_hasty = kFittedShare * rows < kFewestFitted;
+  options.most_fitted = limited(kFittedShare, kLeastFitted, options.most_fitted);
+  options.most_certified = limited(1 - kFittedShare, kLeastCertified, options.most_certified);
+  options.is_hasty = kFittedShare * rows < kLeastFitted;
   options.tries_all = false;
   return options;
 }

@@ -47,7 +47,7 @@ std::unique_ptr<DeviceDensity> DeviceDensity::on_chosen_device(DensityProblem& p
   const DensityOptions& o = problem.options();
   std::string why;
   std::optional<selfnorm_energy_plan> plan;
-  if (options.objective < 0)
+  if (options.objective < 0 || options.objective > SELFNORM_NCE)
     why = fmt::format("found the objective {}, expected snl or nce", o.objective);
   else if (o.learn_proposal != "none")
     why = "found a proposal that is learned";

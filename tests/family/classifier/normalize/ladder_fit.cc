@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
 
 #include "audit/rung_certificate.h"
+#include "gpu/device.h"
+#include "math/half.h"
 #include "math/parallel.h"
 #include "normalizer/ladder/cluster_masses.h"
 #include "normalizer/ladder/clustered_head.h"
+#include "normalizer/ladder/nearest_fit.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/scorer.h"
 
@@ -72,7 +76,7 @@ TEST(LadderFit, TheCertificateHoldsOnFreshInputs) {
   const runtime::ModelLayout layout = layout_of(model);
   const runtime::Scorer scorer(layout);
   const Features fresh = dense_inputs(4000, 5, 77);
-  const std::vector<double> exact = exact_log_z(*make_class_scores(model, false), fresh);
+  const std::vector<double> exact = ExactSums(model, false).log_z(fresh);
   for (const runtime::RungLayout& rung : layout.ladder.rungs) {
     uint64_t exceeded = 0;
     for (uint64_t i = 0; i < fresh.rows(); ++i) {
@@ -82,6 +86,82 @@ TEST(LadderFit, TheCertificateHoldsOnFreshInputs) {
     }
     EXPECT_LT(exceeded, 40 + 4 * 7) << rung.name;  // 1%, and four standard deviations
   }
+}
+
+ModelFile bfloat16_head() {
+  ModelFile model = clustered_head(1200, 5, 12, 0.2, 1);
+  for (float& w : model.weight) w = from_bfloat16(to_bfloat16(w));
+  return model;
+}
+
+const LadderFit& bfloat16_fit() {
+  static const LadderFit fit =
+      fit_ladder(bfloat16_head(), *source_of(2600, 5, 2), {.within = 0.1, .keep_all = true});
+  return fit;
+}
+
+TEST(LadderFit, NearestRungsOfKnownSumsAreThoseOfTheRuntime) {
+  ModelFile model = bfloat16_head();
+  model.ladder = bfloat16_fit().ladder;
+  const runtime::ModelLayout layout = layout_of(model);
+  const runtime::Scorer scorer(layout);
+  const Features fresh = dense_inputs(300, 5, 77);
+  const ExactSums sums(model, false);
+  const std::vector<double> exact = sums.log_z(fresh);
+  const NearestValues values(sums, model.ladder.clusters, fresh, exact);
+  int rungs = 0;
+  for (size_t r = 0; r < layout.ladder.rungs.size(); ++r) {
+    if (layout.ladder.rungs[r].kind != RungKind::Nearest) continue;
+    ++rungs;
+    const std::vector<runtime::Approximation> known = values.of(model.ladder.rungs[r]);
+    int dearer = 0;
+    for (uint64_t i = 0; i < fresh.rows(); ++i) {
+      runtime::Approximation a;
+      ASSERT_TRUE(scorer.log_normalizer({fresh.dense.row(i)}, layout.ladder.rungs[r], &a));
+      dearer += a.cost != known[i].cost ? 1 : 0;  // where a cluster is just as doubtful as the stop
+      if (a.cost == known[i].cost) {
+        EXPECT_NEAR(a.log_z, known[i].log_z, 1e-3);
+      }
+    }
+    EXPECT_LE(dearer, 3) << layout.ladder.rungs[r].name;
+  }
+  EXPECT_GT(rungs, 3);
+}
+
+// Through the emulated module (tests/gpu/emulated).
+LadderFit fit_on_device(const ModelFile& model, const ExampleSource& inputs, const LadderOptions& options) {
+  setenv("SELFNORM_CUDA_MODULE", SELFNORM_EMULATED_CUDA, 1);
+  choose_device("cuda");
+  EXPECT_TRUE(ExactSums(model, false).serves_clusters());
+  LadderFit out = fit_ladder(model, inputs, options);
+  choose_device("cpu");
+  unsetenv("SELFNORM_CUDA_MODULE");
+  return out;
+}
+
+void expect_near(const LadderFit& here, const LadderFit& there) {
+  ASSERT_EQ(here.rungs.size(), there.rungs.size());
+  EXPECT_EQ(here.best().name, there.best().name);
+  for (size_t r = 0; r < here.rungs.size(); ++r) {
+    EXPECT_NEAR(here.rungs[r].eps, there.rungs[r].eps, 0.02) << here.rungs[r].name;
+    EXPECT_NEAR(here.rungs[r].cost, there.rungs[r].cost, 0.05 * here.rungs[r].cost + 1) << here.rungs[r].name;
+  }
+}
+
+TEST(LadderFit, ADeviceCertifiesWhatTheCpuDoes) {
+  expect_near(bfloat16_fit(),
+              fit_on_device(bfloat16_head(), *source_of(2600, 5, 2), {.within = 0.1, .keep_all = true}));
+}
+
+// With few classes there are no clusters that a device could sum.
+TEST(LadderFit, ADeviceCertifiesFewClasses) {
+  ModelFile model = clustered_head(100, 5, 12, 0.2, 1);
+  for (float& w : model.weight) w = from_bfloat16(to_bfloat16(w));
+  const auto inputs = source_of(2600, 5, 2);
+  const LadderOptions options{.within = 0.1, .from_classes = 0};
+  const LadderFit here = fit_ladder(model, *inputs, options);
+  EXPECT_GT(here.rungs.size(), 2u);
+  expect_near(here, fit_on_device(model, *inputs, options));
 }
 
 TEST(LadderFit, IsTheSameForAnyNumberOfThreads) {
@@ -154,7 +234,7 @@ TEST(LadderFit, CoversWhateverIsChosen) {
   const runtime::ModelLayout layout = layout_of(model);
   const runtime::Scorer scorer(layout);
   const Features all = dense_inputs(kPopulation, 5, 78);
-  const std::vector<double> exact = exact_log_z(*make_class_scores(model, false), all);
+  const std::vector<double> exact = ExactSums(model, false).log_z(all);
   std::vector<std::vector<double>> size;  // by rung
   for (const runtime::RungLayout& rung : layout.ladder.rungs) {
     size.emplace_back();

@@ -128,6 +128,8 @@ class DeviceCandidates final : public OutputStep {
     return sum;
   }
 
+  std::vector<ExampleArray> written() override { return {}; }  // of one process: jobs of several have no GPU
+
   void update(double rate) override {
     weight_.update(sampling_.used_there(), sampling_.used(), sampling_.d_used(), rate);
     bias_.update(sampling_.used_there(), sampling_.used(), sampling_.d_used_bias(), rate);

@@ -258,6 +258,8 @@ std::unique_ptr<PointSource> whole_points(const std::string& path, const PointOp
     return std::make_unique<MemoryPoints>(layout.features, std::move(data.features.dense.values),
                                           std::move(data.feature_names), std::move(data.numbers));
   }
+  if (!options.categorical.empty())
+    throw DataError(path, 0, "found no table, but categorical columns are for csv, tsv and JSON lines");
   reading.header = options.header;
   Dataset data = read_input(*input, reading).data;
   Features features = std::move(data.features);

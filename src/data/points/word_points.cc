@@ -102,6 +102,7 @@ std::unique_ptr<PointSource> read_word_points(Input& input, char separator, cons
   const HeldTable table(input);
   FrameOptions reading;
   reading.header = layout.header_bytes > 0 ? "yes" : "no";
+  reading.has_missing_words = false;
   const TableSample sample = table_sample(*table.open(), {separator});
   const auto name_of = [&](uint32_t c) {
     return layout.header_bytes > 0 ? sample.first[c] : std::to_string(c);

@@ -46,6 +46,7 @@ struct FrameOptions {
   std::vector<std::string> numeric{};      // columns in which text is an error that names file and line
   std::vector<std::string> ignored{};      // columns that are not read
   std::string header = "auto";             // auto | yes | no
+  bool has_missing_words = true;           // false: in categorical columns an empty field alone is missing
 };
 
 // Throws DataError naming file, line, what was found and what was expected: no rows, rows of another length,

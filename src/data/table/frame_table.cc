@@ -46,6 +46,7 @@ struct FrameLayout {
   std::vector<ColumnKind> kind;
   uint64_t header_bytes = 0;
   uint64_t first_line = 1;
+  bool has_missing_words = true;
 };
 
 // An empty field, NA, N/A, NaN, null, none or ? in any case.
@@ -90,7 +91,8 @@ class FrameParser {
     const ColumnKind kind = layout_.kind[c];
     if (kind == ColumnKind::left_out || column.has_text) return {};
     if (kind == ColumnKind::categorical) {
-      column.level.push_back(is_missing(field) ? kMissingLevel : column.levels.add(field));
+      const bool is_there = layout_.has_missing_words ? !is_missing(field) : !field.empty();
+      column.level.push_back(is_there ? column.levels.add(field) : kMissingLevel);
       return {};
     }
     double value = NAN;
@@ -185,6 +187,7 @@ Header header_of(const std::string& word) {
 FrameLayout frame_layout(Input& input, char separator, const FrameOptions& options) {
   FrameLayout layout;
   layout.rule = {separator};
+  layout.has_missing_words = options.has_missing_words;
   const TableSample sample = table_sample(input, layout.rule);
   const TableColumns columns(input.name(), sample, header_of(options.header));
   StringIndex names;

@@ -11,6 +11,7 @@
 #include "model/energy/tilted.h"
 #include "proposal/density/make_density.h"
 #include "proposal/density/product_mixture.h"
+#include "proposal/density/truncated.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -129,13 +130,14 @@ double nll_of(const LogProb& log_prob, const DensityModel& model, const PointSou
   return sum / static_cast<double>(rows.size()) + volume;
 }
 
-const char* name_of(const std::string& kind) {
+const char* name_of(const std::string& kind, bool is_mixed) {
   if (kind == "bernoulli") return "independent bits (a product of Bernoullis)";
   if (kind == "categorical") return "independent columns (a product of categoricals)";
   if (kind == "counts") return "independent counts (a product of negative binomials)";
   if (kind == "products") return "a mixture of products";
   if (kind == "trees") return "a mixture of trees";
-  if (kind == "directions") return "a mixture of products of the columns";
+  if (kind == "directions")
+    return is_mixed ? "a mixture of products of the columns" : "a mixture of directions";
   if (kind == "autoregressive") return "an autoregressive network";
   if (kind == "stacked") return "the proposal, several densities stacked";
   if (kind == "mixture") return "a Gaussian mixture";
@@ -236,9 +238,11 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
   const auto of = [](const Density& q) -> LogProb {
     return [&q](const Points& x, std::span<double> out) { density_log_prob(q, x, out); };
   };
-  const std::string kind = proposal.record().kind;
+  const Support support = proposal.support();
+  const auto* cut = dynamic_cast<const Truncated*>(&proposal);  // to the box, as --proposal KIND is there
+  const std::string kind = (cut != nullptr ? cut->inner() : proposal).record().kind;
   const std::string word = kind == "gaussian-diagonal" ? "gaussian:diagonal" : kind;
-  SimpleModel best{name_of(kind), nll_of(of(proposal), model, data, held_out),
+  SimpleModel best{name_of(kind, support.is_mixed()), nll_of(of(proposal), model, data, held_out),
                    kind == "stacked" ? "--objective fit is that one"
                                      : fmt::format("--objective fit --proposal {} is that one", word)};
   const auto take = [&](SimpleModel other) {
@@ -249,7 +253,6 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
   for (uint64_t& i : chosen) i = train_rows[i];
   const std::vector<float> u = rows_of(model, data, chosen);
   const Points points{u.data(), chosen.size(), data.columns()};
-  const Support support = proposal.support();
   const bool is_chosen = kind == "stacked" || kind == "products" || kind == "trees" ||
                          kind == "autoregressive" || support.is_mixed();
   if (is_chosen) return best;
@@ -261,7 +264,8 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
                       is_binary ? "Bernoullis" : "categoricals"),
           nll_of(of(*mixture), model, data, held_out),
           "try --objective pseudo-likelihood, --energy rbm or more --steps"});
-  } else if (support.is_real() && kind != "mixture" && data.columns() <= kMostColumns) {
+  } else if (support.is_real() && support.wraps.empty() && kind != "mixture" &&
+             data.columns() <= kMostColumns) {
     const uint64_t components = std::clamp<uint64_t>(chosen.size() / kRowsOfComponent, 1, kMostComponents);
     const auto mixture = fit_density(fmt::format("mixture:{}", components), points, {.seed = seed});
     take({fmt::format("a Gaussian mixture of {} components", components),

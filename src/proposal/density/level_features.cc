@@ -9,7 +9,7 @@ namespace selfnorm {
 
 LevelFeatures::LevelFeatures(const Support& support, uint32_t dimension)
     : levels_(support.levels), begin_{0} {
-  SELFNORM_CHECK(!support.is_real());
+  SELFNORM_CHECK(!support.is_real() && !support.is_mixed());
   for (uint32_t j = 0; j < dimension; ++j)
     begin_.push_back(begin_.back() + (is_counts() ? 1 : levels_[j] - 1));
 }

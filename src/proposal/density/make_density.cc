@@ -120,6 +120,11 @@ const Kind kKinds[] = {
      }},
     {"trees", [](const std::string& a) { components_of<1>(a); },
      [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       if (options.space.is_mixed())
+         throw Error(
+             "a proposal 'trees' does not fit the data, which are real numbers and levels; expected "
+             "products, "
+             "kernels, neighbours or autoregressive");
        return fit_tree_mixture(data, space_of(data, options),
                                {.components = components_of<1>(a), .seed = options.seed})
            .density;

@@ -11,6 +11,8 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kMassStream = 0x7C07;
+// Draws in a row that are all outside: with the least mass there is one in exp(1000) such rows.
+constexpr auto kMostOutside = static_cast<uint64_t>(1000 / Truncated::kLeastMass);
 
 bool is_within(const Support& inner, const Support& box) {
   if (inner.lower.empty()) return false;
@@ -64,12 +66,23 @@ void Truncated::sample(RandomStream& random, std::span<float> rows) const {
   const size_t d = dimension();
   const double share = std::exp(log_mass_);
   std::vector<float> drawn;
+  uint64_t outside = 0;
   for (size_t have = 0; have < rows.size();) {
+    if (outside > kMostOutside)
+      throw_error(
+          "{} draws of a truncated density are all outside its box, which is said to have {:.2g} of its "
+          "mass; "
+          "its file is damaged",
+          outside, share);
     const auto missing = static_cast<double>((rows.size() - have) / d);
     drawn.resize(d * static_cast<size_t>(std::ceil(1.1 * missing / share) + 4));
     inner_->sample(random, drawn);
     for (size_t i = 0; i < drawn.size() && have < rows.size(); i += d) {
-      if (!contains(box_, std::span(drawn).subspan(i, d))) continue;
+      if (!contains(box_, std::span(drawn).subspan(i, d))) {
+        ++outside;
+        continue;
+      }
+      outside = 0;
       std::copy_n(drawn.begin() + static_cast<std::ptrdiff_t>(i), d,
                   rows.begin() + static_cast<std::ptrdiff_t>(have));
       have += d;

@@ -168,6 +168,12 @@ class DirectionEm {
   std::vector<double> phi_, mean_;
 };
 
+// Rows that kernels stand on.
+uint64_t most_kernels(const DirectionMap& map) {
+  const auto width = static_cast<double>(DirectionMixture::features(map));
+  return std::min(kMostKernels, static_cast<uint64_t>(std::sqrt(kDistances / width)));
+}
+
 std::vector<float> some_rows(const Points& data, uint64_t most, uint64_t seed) {
   std::vector<uint64_t> order = random_permutation(data.rows, RandomStream(seed, kDirectionStream));
   order.resize(std::min(data.rows, most));
@@ -269,7 +275,7 @@ std::vector<double> comparable_rows(const Points& rows, const DirectionMap& map)
 
 double kernel_concentration(const Points& data, const DirectionMap& map, uint64_t seed) {
   constexpr uint64_t kTried = 6000;
-  const std::vector<float> rows = some_rows(data, kTried, seed);
+  const std::vector<float> rows = some_rows(data, std::min(kTried, most_kernels(map)), seed);
   const uint64_t n = rows.size() / data.columns,
                  judges = std::max<uint64_t>(1, std::min<uint64_t>(n / 5, 1000));
   if (n < 3) return 1;
@@ -291,7 +297,7 @@ double kernel_concentration(const Points& data, const DirectionMap& map, uint64_
 std::unique_ptr<DirectionMixture> fit_direction_kernels(const Points& data, const DirectionMap& map,
                                                         double concentration, uint64_t seed) {
   require_finite_points(data);
-  const std::vector<float> rows = some_rows(data, kMostKernels, seed);
+  const std::vector<float> rows = some_rows(data, most_kernels(map), seed);
   const double chosen = concentration > 0 ? concentration : kernel_concentration(data, map, seed);
   return kernels_of({rows.data(), rows.size() / data.columns, data.columns}, map,
                     [chosen](uint64_t) { return chosen; });
@@ -303,8 +309,7 @@ std::vector<std::unique_ptr<DirectionMixture>> fit_neighbour_kernels(const Point
                                                                      uint64_t seed) {
   require_finite_points(data);
   const size_t width = DirectionMixture::features(map);
-  const auto most = static_cast<uint64_t>(std::sqrt(kDistances / static_cast<double>(width)));
-  const std::vector<float> rows = some_rows(data, std::min(kMostKernels, most), seed);
+  const std::vector<float> rows = some_rows(data, most_kernels(map), seed);
   const Points centres{rows.data(), rows.size() / data.columns, data.columns};
   const size_t n = centres.rows;
   const std::vector<double> phi = comparable_rows(centres, map);

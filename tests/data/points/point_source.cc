@@ -165,6 +165,11 @@ TEST(PointSource, Errors) {
   options.header = Header::no;
   EXPECT_EQ(points_error(scratch.file("h", npy("<f4", "(1, 1)", raw<float>({1}))), options),
             h + ": found an array file, but a header (--header) is for csv and tsv");
+  options = {};
+  options.categorical = {"0"};
+  const std::string sparse = scratch.file("s.svm", "0 1:1\n1 2:3\n");
+  EXPECT_EQ(points_error(sparse, options),
+            sparse + ": found no table, but categorical columns are for csv, tsv and JSON lines");
 }
 
 TEST(PointSource, FingerprintFollowsTheContents) {

@@ -79,6 +79,13 @@ TEST(WordPoints, WhatIsNeitherIsRefused) {
   EXPECT_EQ(word_error(scratch.file("d.csv", names), drop), "accepted");
 }
 
+TEST(WordPoints, AnEmptyFieldAloneIsMissing) {
+  const Scratch scratch;
+  const auto points = open_points(scratch.file("a.csv", "x,w\n1,none\n2,NA\n3,\n4,null\n5,?\n6,b\n"));
+  EXPECT_EQ(points->categories(), (Categories{{}, {"", "?", "NA", "b", "none", "null"}}));
+  EXPECT_EQ(rows_of(*points), (std::vector<float>{1, 4, 2, 2, 3, 0, 4, 5, 5, 1, 6, 3}));
+}
+
 TEST(WordPoints, AreWrittenAsTheyWereRead) {
   const Scratch scratch;
   const auto points = open_points(scratch.file("a.csv", kTable));

@@ -4,7 +4,9 @@
 
 #include <limits>
 
+#include "data/points/direction_map.h"
 #include "math/parallel.h"
+#include "proposal/density/make_density.h"
 #include "small_models.h"
 
 namespace selfnorm {
@@ -145,6 +147,30 @@ TEST(DensityEvaluation, TheSameBitsForAnyNumberOfThreads) {
     if (threads == 1) first = nll;
     EXPECT_EQ(nll, first);
   }
+}
+
+// What the hint says can be asked for.
+TEST(DensityEvaluation, SimpleModelsOfABoxAndOfTheSphere) {
+  const std::vector<uint64_t> train{0, 1, 2, 3, 4, 5, 6, 7}, held_out{8, 9};
+  std::vector<float> rows;
+  for (int i = 0; i < 10; ++i) {
+    rows.push_back(0.3f * static_cast<float>(i));
+    rows.push_back(0.05f * static_cast<float>(i * i % 7));
+  }
+  const auto data = make_point_source(2, rows);
+  const auto simple = [&](const Support& space, const std::string& word) {
+    const DensityModel model =
+        small_model(quadratic({0, 0}, {1, 1}), fit_density(word, {rows.data(), 10, 2}, {.space = space}));
+    return simple_density(model, *data, train, held_out, 1);
+  };
+  const SimpleModel box = simple(Support::box({-1, -1}, {4, 2}), "mixture:2");
+  EXPECT_EQ(box.name, "a Gaussian mixture");
+  EXPECT_EQ(box.advice, "--objective fit --proposal mixture is that one");
+  const SimpleModel sphere = simple(DirectionMap::sphere().support(), "directions:1");
+  EXPECT_EQ(sphere.name, "a mixture of directions");
+  EXPECT_EQ(sphere.advice, "--objective fit --proposal directions is that one");
+  const SimpleModel mixed = simple(Support::mixed({0, 0}, {true, false}), "directions:1");
+  EXPECT_EQ(mixed.name, "a mixture of directions");
 }
 
 TEST(DensityEvaluation, ImpossibleInputs) {

@@ -91,6 +91,14 @@ TEST(MakeDensity, BadWordsAreUserErrors) {
   }
 }
 
+TEST(MakeDensity, TreesOfAMixedTableAreAUserError) {
+  FitOptions options;
+  options.space = Support::mixed({0, 2}, {false, false});
+  const std::vector<float> rows{0.5f, 1, -1, 0, 2, 1};
+  EXPECT_THROW(fit_density("trees", {rows.data(), 3, 2}, options), Error);
+  EXPECT_NO_THROW(fit_density("products", {rows.data(), 3, 2}, options));
+}
+
 TEST(MakeDensity, BadDataAreUserErrors) {
   const float not_finite = std::nanf("");
   for (const std::string& word : all_words()) {

@@ -67,6 +67,16 @@ TEST(Truncated, WhatCannotBeCutIsRefused) {
   EXPECT_THROW(make_density(record, 2), Error);
 }
 
+TEST(Truncated, DrawsEndWhereTheStoredMassIsNotThere) {
+  DensityRecord record = half_plane().record();
+  record.values["lower"] = {40, 40};
+  record.values["upper"] = {41, 41};
+  record.values["has_upper"] = {1, 1};
+  const auto damaged = make_density(record, 2);
+  std::vector<float> rows(4);
+  EXPECT_THROW(sample_density(*damaged, 1, rows, {}), Error);
+}
+
 // The uniform distribution on a square: what is best for it is in the choice, and nothing has mass outside.
 TEST(Truncated, ChoicesInABoxStayInIt) {
   RandomStream random(5);

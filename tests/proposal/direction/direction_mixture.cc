@@ -170,6 +170,22 @@ TEST(DirectionKernels, AreDensitiesOfAMixedTable) {
   EXPECT_NEAR(sum, 1, 1e-4);
 }
 
+// As many rows as neighbours have: rows^2 x features is bounded.
+TEST(DirectionKernels, OfManyWordsStandOnFewRows) {
+  const uint32_t levels = 20'001;
+  std::vector<float> rows;
+  for (uint32_t i = 0; i < 1000; ++i) {
+    rows.push_back(static_cast<float>(i % 13));
+    rows.push_back(static_cast<float>(i * 20));
+  }
+  const DirectionMap map = DirectionMap::mixed({false, false}, {0, levels});
+  const Points data{rows.data(), 1000, 2};
+  const uint32_t k = 3;
+  const size_t near = fit_neighbour_kernels(data, map, {&k, 1}, 1).front()->components();
+  EXPECT_EQ(near, 199u);
+  EXPECT_EQ(fit_direction_kernels(data, map, 2, 1)->components(), near);
+}
+
 TEST(DirectionMixture, FindsTwoLumpsAcrossTheCut) {
   RandomStream random(5);
   std::vector<float> rows;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "normalizer/point_enumeration.h"
+#include "proposal/direction/von_mises.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -207,6 +208,17 @@ MatchedMoments product(std::span<const double> mean, double most, const Inverse&
   return out;
 }
 
+constexpr double kMostFisher = 1e7;  // kappa; its points are 32-bit floats
+
+MatchedMoments von_mises_fisher(std::span<const double> mean) {
+  const double r = std::hypot(mean[0], mean[1], mean[2]);
+  const double kappa = fisher_concentration(r, kMostFisher);
+  MatchedMoments out;
+  out.is_at_the_edge = kappa >= kMostFisher * (1 - kInside);
+  for (const double m : mean) out.eta.push_back(r > 0 ? kappa * m / r : 0);
+  return out;
+}
+
 }  // namespace
 
 bool has_family_estimate(const FamilyPlan& plan) {
@@ -239,6 +251,7 @@ std::optional<MatchedMoments> matched_moments(const std::string& word, uint32_t 
   if (word == "exponential") return product(mean, INFINITY, [](double m) { return -1 / m; });
   if (word == "poisson") return product(mean, INFINITY, [](double m) { return std::log(m); });
   if (word == "bernoulli") return product(mean, 1, [](double m) { return std::log(m) - std::log1p(-m); });
+  if (word == "von-mises-fisher") return von_mises_fisher(mean);
   return std::nullopt;
 }
 

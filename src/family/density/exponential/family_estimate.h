@@ -35,10 +35,12 @@ FamilyEstimate family_estimate(const FamilyPlan& plan, const FamilyData& data); 
 //     exponential  eta = -1 / mean x
 //     poisson      eta = log mean x
 //     bernoulli    eta = log(m / (1 - m)), m = mean x
+//     von-mises-fisher  eta = kappa m / |m|, coth(kappa) - 1 / kappa = |m|, m = mean u
 struct MatchedMoments {
   std::vector<double> eta;
-  // The likelihood has no maximum: a count or bit that is always the same, a covariance that is singular.
-  // Then means are taken 1e-9 inside their range, and eigenvalues of the correlations at least 1e-6.
+  // The likelihood has no maximum: a count or bit that is always the same, a covariance that is singular,
+  // directions that are one. Then means are taken 1e-9 inside their range, eigenvalues of the correlations at
+  // least 1e-6, and kappa at most 1e7, which 32-bit floats resolve.
   bool is_at_the_edge = false;
 };
 

@@ -73,7 +73,7 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
   options_.validate();
   if (train_rows.size() < 2)
     throw_error("{} rows to train on; a density needs at least 2", train_rows.size());
-  look_at(train_rows);
+  look_at(train_rows, valid_rows);
   resolve_words();
   if (!options_.geometry.turns() && !space_.is_mixed() && !wants_standardisation()) standardisation_ = {};
   if (has_box()) cut_to_box();
@@ -86,7 +86,7 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
   check_support(train_rows);
 }
 
-void DensityProblem::look_at(std::span<const uint64_t> rows) {
+ColumnReading DensityProblem::reading_of(std::span<const uint64_t> rows) const {
   const uint32_t d = data_.columns();
   ColumnReading moments(d);
   std::vector<float> block;
@@ -96,13 +96,24 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
     data_.read(part, block);
     for (uint64_t i = 0; i < part.size(); ++i) moments.add({block.data() + i * d, d});
   }
+  return moments;
+}
+
+void DensityProblem::look_at(std::span<const uint64_t> rows, std::span<const uint64_t> valid_rows) {
+  const uint32_t d = data_.columns();
+  const ColumnReading moments = reading_of(rows), held_out = reading_of(valid_rows);
   if (has_box()) check_box(moments);
   if (options_.geometry.sphere != PointGeometry::Sphere::none) {
     require_network("points of the sphere");
     space_ = DirectionMap::sphere().support();
     return;
   }
-  std::vector<uint32_t> levels = column_levels(moments);
+  std::vector<bool> is_binary(d), stays_binary(d);  // where it is so in the training rows: in all
+  for (uint32_t j = 0; j < d; ++j) {
+    stays_binary[j] = held_out.whole[j] && held_out.upper[j] <= 1;
+    is_binary[j] = moments.is_binary(j) && stays_binary[j];
+  }
+  std::vector<uint32_t> levels = column_levels(moments, is_binary);
   if (!options_.geometry.period.empty() || std::ranges::any_of(levels, [](uint32_t n) { return n > 0; }))
     return look_at_columns(moments, std::move(levels));
   SELFNORM_CHECK(options_.space != "torus" && options_.space != "sphere");
@@ -115,7 +126,8 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
   if (own != "auto" && options_.space != own)
     throw_error("--energy {} is over {} numbers; expected --space {} or auto, found --space {}",
                 options_.energy, own == "real" ? "real" : "whole", own, options_.space);
-  space_ = space_of(options_.space, asker, moments);
+  const bool may_be_binary = std::ranges::all_of(stays_binary, [](bool stays) { return stays; });
+  space_ = space_of(options_.space == "auto" && !may_be_binary ? "real" : options_.space, asker, moments);
   if (space_.is_real() && (is_fit() || !is_exponential_family(options_.energy))) {
     require_spread(moments, data_.names());
     warnings_ = column_warnings(moments, data_.names());
@@ -141,7 +153,8 @@ void DensityProblem::require_network(const char* columns) const {
 }
 
 // Of every column: that of its words; 2 where it is 0 or 1 beside columns that are not; 0: it is real.
-std::vector<uint32_t> DensityProblem::column_levels(const ColumnReading& moments) const {
+std::vector<uint32_t> DensityProblem::column_levels(const ColumnReading& moments,
+                                                    const std::vector<bool>& is_binary) const {
   const Categories& words = options_.geometry.categories;
   std::vector<uint32_t> out(data_.columns());
   for (size_t j = 0; j < words.size(); ++j) out[j] = static_cast<uint32_t>(words[j].size());
@@ -151,13 +164,13 @@ std::vector<uint32_t> DensityProblem::column_levels(const ColumnReading& moments
                 options_.space, std::ranges::find_if(out, [](uint32_t n) { return n > 0; }) - out.begin());
   if (words.empty() && !(is_auto && may_be_mixed())) return out;
   bool has_others = !words.empty();
-  for (size_t j = 0; j < out.size(); ++j) has_others = has_others || !moments.is_binary(j);
+  for (size_t j = 0; j < out.size(); ++j) has_others = has_others || !is_binary[j];
   const auto turns = [&](size_t j) {
     return !options_.geometry.period.empty() && options_.geometry.period[j] > 0;
   };
   for (size_t j = 0; j < out.size() && has_others; ++j) {
     if (out[j] > 0 || turns(j)) continue;
-    if (moments.is_binary(j)) out[j] = 2;
+    if (is_binary[j]) out[j] = 2;
     if (!is_levels) continue;
     if (!moments.whole[j] || moments.upper[j] >= kMostOfSpace)
       throw_error("--space categorical: column {} has values that are no whole numbers below {}", j,

@@ -1,6 +1,6 @@
 // What a density is trained with: its options with every "auto" resolved by the data, the energy at its
 // start, the proposal, the standardisation. Statistics come from the training rows alone;
-// held-out rows choose between proposals.
+// held-out rows choose between proposals, and a column is binary where it is 0 or 1 in them too.
 #pragma once
 
 #include <algorithm>
@@ -58,8 +58,9 @@ class DensityProblem {
  private:
   static constexpr uint64_t kBlock = 4096;  // rows looked at together
 
-  void look_at(std::span<const uint64_t> rows);
-  std::vector<uint32_t> column_levels(const ColumnReading& moments) const;
+  void look_at(std::span<const uint64_t> rows, std::span<const uint64_t> valid_rows);
+  ColumnReading reading_of(std::span<const uint64_t> rows) const;
+  std::vector<uint32_t> column_levels(const ColumnReading& moments, const std::vector<bool>& is_binary) const;
   void look_at_columns(const ColumnReading& moments, std::vector<uint32_t> levels);
   void require_network(const char* columns) const;
   bool may_be_mixed() const;

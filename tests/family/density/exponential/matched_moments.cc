@@ -54,6 +54,24 @@ TEST(MatchedMoments, WithoutAMaximumStopJustInside) {
   EXPECT_TRUE(std::isfinite(*family.log_z(family.eta())));
 }
 
+// coth(kappa) - 1 / kappa = 1 - 1 / kappa for a large kappa.
+TEST(MatchedMoments, OfDirectionsAroundAPole) {
+  const ExponentialFamily family({"von-mises-fisher", 2});
+  for (const std::vector<double>& mean :
+       {std::vector<double>{0.1, -0.2, 0.3}, {1e-4, 0, 1 - 1e-4}, {-1e-3, 1e-3, -0.9999}}) {
+    const auto matched = matched_moments("von-mises-fisher", 2, mean);
+    ASSERT_TRUE(matched);
+    EXPECT_FALSE(matched->is_at_the_edge);
+    const auto expected = family.mean(matched->eta);
+    ASSERT_TRUE(expected);
+    for (size_t k = 0; k < 3; ++k) EXPECT_NEAR((*expected)[k], mean[k], 1e-9);
+  }
+  EXPECT_NEAR(matched_moments("von-mises-fisher", 2, std::vector<double>{0, 0, 1 - 1e-4})->eta[2], 1e4, 1e-3);
+  EXPECT_EQ(matched_moments("von-mises-fisher", 2, std::vector<double>{0, 0, 0})->eta,
+            (std::vector<double>{0, 0, 0}));
+  EXPECT_TRUE(matched_moments("von-mises-fisher", 2, std::vector<double>{0, 0, 1})->is_at_the_edge);
+}
+
 TEST(MatchedMoments, OtherFamiliesHaveNone) {
   for (const char* word : {"gamma", "von-mises", "ising", "truncated-gaussian", "family:x,x2"})
     EXPECT_FALSE(matched_moments(word, 1, std::vector<double>{0.5, 0.5}).has_value()) << word;

@@ -195,6 +195,34 @@ def test_a_torch_head_leaves_tied_embeddings_and_travels_whole(kind):
     assert other.double().log_prob(h.double(), candidates).dtype == torch.float64
 
 
+def test_what_a_head_needs_is_opened_once(monkeypatch):
+    from selfnorm import _core
+
+    W, H = clustered()
+    found, opened, given = selfnorm.normalize_head(W, None, H, keep_all=True), [], _core.HeadLadder
+    name = next(rung.name for rung in found.rungs if rung.kind == "nearest")
+    expected = found.log_normalizer(H[:9], name)
+    monkeypatch.setattr(_core, "HeadLadder", lambda *words: opened.append(1) or given(*words))
+    found = type(found)(found)
+    for _ in range(3):
+        np.testing.assert_array_equal(found.log_normalizer(H[:9], name), expected)
+    assert len(opened) == 1
+    torch = pytest.importorskip("torch")
+    from selfnorm import torch as module
+
+    layer = module.SelfNormalizedHead(torch.nn.Linear(5, 1200))
+    with torch.no_grad():
+        layer.linear.weight.copy_(torch.tensor(found.weight))
+        layer.linear.bias.copy_(torch.tensor(found.bias))
+    layer.rung, layer.kind = name, "nearest"
+    layer._set_ladder(None, found.ladder)
+    shapes, taken = [], module.as_numpy
+    monkeypatch.setattr(module, "as_numpy", lambda values: shapes.append(tuple(values.shape)) or taken(values))
+    for _ in range(3):
+        np.testing.assert_allclose(layer.log_normalizer(torch.tensor(H[:9]), exact=False).numpy(), expected, atol=1e-5)
+    assert len(opened) == 2 and set(shapes) == {(9, 5)}
+
+
 SMALL = {"vocab_size": 60, "hidden_size": 8}
 LAYOUTS = {
     "single": dict(names=("model.embed_tokens.weight", "lm_head.weight"), config={"tie_word_embeddings": False}),

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,12 +51,18 @@ struct Candidates {
   bool is_shared = true;
 };
 
-// Log-probabilities by a rung of the model's ladder of log-normalizers, and what is certified of them: with
-// the confidence of the certificate, |error| <= eps for all but a share rho of inputs.
+// What a model's ladder of log-normalizers was asked to keep: with the confidence, an error of at most
+// `within` nats for all but a share rho of inputs.
+struct LadderPromise {
+  double within = 0, rho = 0, confidence = 0;
+};
+
+// Log-probabilities by a rung of the ladder, and what is certified of them: with the confidence,
+// |error| <= eps for all but a share rho of inputs.
 struct ScoredWithin {
   std::vector<double> log_probability;  // rows x candidates
   std::string rung;                     // "exact": nothing cheaper is certified
-  double eps = 0, rho = 0;
+  double eps = 0, rho = 0, confidence = 1;
 };
 
 struct NormalizedClassifier;
@@ -69,8 +76,8 @@ class Classifier {
                           const Run& run = {});
   // Training by parts, for rows that are not there at once: `before` (null: nothing was learned yet) after
   // one pass of minibatches over these rows of numbers. The names of the labels are all the classes there
-  // will be, some of which may have no row. Objectives exact (where none is given), penalty and sampled;
-  // dense rows are not standardised.
+  // will be, some of which may have no row. Objectives exact (where no option of an objective or encoder is
+  // given), penalty and sampled; dense rows are not standardised. Another optimiser than before starts anew.
   static Classifier train_part(const Classifier* before, const Inputs& x, const Labels& labels,
                                const Options& options = {}, std::span<const float> weights = {});
   // A file of `selfnorm train classifier`, of save(), or the run directory it is in. Rows for a model of
@@ -93,9 +100,11 @@ class Classifier {
   std::vector<double> log_normalizers(const Inputs& x) const;
   // rows x candidates. Raw ones cost one class each.
   std::vector<double> score(const Inputs& x, const Candidates& candidates, ScoreKind kind) const;
-  // By the cheapest rung that is certified within `eps` nats for all but a share rho of inputs.
-  ScoredWithin score_within(const Inputs& x, const Candidates& candidates, double eps,
-                            double rho = 0.01) const;
+  // By the cheapest rung that is certified within `eps` nats for all but a share rho of inputs, with the
+  // confidence of the promise; what is not given is the promise's, too.
+  ScoredWithin score_within(const Inputs& x, const Candidates& candidates, std::optional<double> eps = {},
+                            std::optional<double> rho = {}) const;
+  LadderPromise promise() const;
   std::vector<std::string> predict(const Inputs& x) const;
   std::vector<uint32_t> predict_index(const Inputs& x) const;
   Ranking top(const Inputs& x, uint32_t width, ScoreKind kind = ScoreKind::exact) const;

@@ -93,7 +93,9 @@ class HeadLadder {
   HeadLadder& operator=(HeadLadder&&) noexcept;
 
   std::vector<std::string> rungs() const;  // names; exact is always there and not among them
-  // What the rung takes for log Z(h); "exact" and states for which the rung has no number are summed.
+  // What the rung takes for log Z(h), without the weights: NaN for states for which it has no number.
+  std::vector<double> estimates(const Rows& states, const std::string& rung) const;
+  // The same, where "exact" and states for which the rung has no number are summed.
   std::vector<double> log_normalizers(const Rows& weight, std::span<const float> bias, const Rows& states,
                                       const std::string& rung) const;
 

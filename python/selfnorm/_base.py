@@ -122,6 +122,19 @@ class Progress:
         self.out.write("\n")
 
 
+def _hold_out(value):
+    """None where the library decides."""
+    if value is None or isinstance(value, str) and value == "auto":
+        return None
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = float("nan")
+    if not 0 <= share <= 0.5:
+        raise _core.Error(f'hold_out: found {value!r}; expected a number from 0 to 0.5, or "auto"')
+    return share
+
+
 def _shows_progress(verbose):
     if verbose != "auto":
         return bool(verbose)
@@ -145,6 +158,7 @@ class Estimator(BaseEstimator):
                          os.path.join(tempfile.gettempdir(), f"selfnorm-{os.getpid()}-{uuid.uuid4().hex}.safetensors"))
         if resume and not os.path.exists(path):
             raise _core.Error(f"{path}: found no checkpoint to resume from; expected what a stopped fit left, or resume=False")
+        hold_out = _hold_out(self.hold_out)
         bar = Progress() if callback is None and _shows_progress(getattr(self, "verbose", False)) else None
 
         self.notes_ = []
@@ -156,7 +170,7 @@ class Estimator(BaseEstimator):
                 self.notes_.append(text)
 
         try:
-            self.model_ = train((callback or bar, message, path, bool(resume), None if self.hold_out == "auto" else float(self.hold_out)))
+            self.model_ = train((callback or bar, message, path, bool(resume), hold_out))
         except BaseException:
             if os.path.exists(path):
                 self.checkpoint_ = path

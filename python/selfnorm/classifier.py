@@ -74,8 +74,8 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """One pass of minibatches over these rows, from where the model stands; `classes` are all there will be, and are
-        needed in the first call. For objective "exact" (where none is said), "penalty" and "sampled" on rows of numbers:
-        other objectives, encoders and the words of texts need all rows. Nothing is standardised or held out. Pickles and files
+        needed in the first call. For objective "exact" (where nothing of an objective is said), "penalty" and "sampled" on rows
+        of numbers: another optimiser than before starts anew, and other objectives, encoders and the words of texts need all rows. Nothing is standardised or held out. Pickles and files
         keep the weights, not AdaGrad's memory of the steps."""
         first = not hasattr(self, "model_")
         if are_texts(X):
@@ -146,23 +146,28 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
             raise _core.Error(f"found {flat[missing][0]!r}; expected one of the {len(classes)} classes")
         return place.astype(np.uint32).reshape(labels.shape)
 
-    def score_candidates(self, X, classes, within=0.1, kind=None):
+    def score_candidates(self, X, classes, within=None, kind=None, *, rho=None):
         """Log-probabilities of some classes, rows x candidates: `classes` are the same for all rows (a list), or one list a
         row. They are as cheap as a certificate allows: raw or amortised ones where `audit` has certified that they are right
-        to `within` nats; else by the cheapest rung that is certified for it of the ladder in the model's file (made by
-        'selfnorm train' and 'selfnorm normalize'); otherwise exact ones, which sum over all classes. kind="raw", "amortised"
-        or "exact" decides."""
+        to `within` nats but for a share `rho` of inputs; else by the cheapest rung that is certified for it of the ladder in
+        the model's file (made by 'selfnorm train' and 'selfnorm normalize'); otherwise exact ones, which sum over all
+        classes. Without `within` and `rho` they are what the model promises: 0.1 and 0.01 where it was made for nothing else.
+        kind="raw", "amortised" or "exact" decides."""
         model, data, places = self._model(), self._input(X), self._places(classes, self.classes_)
         if places.ndim not in (1, 2):
             raise _core.Error(f"found candidates in {places.ndim} dimensions; expected a list, or one list a row")
         if places.ndim == 2 and len(places) != rows_of(X):
             raise _core.Error(f"found {len(places)} lists of candidates for {rows_of(X)} rows; expected one list a row")
+        promised = model.promise
+        within, rho = promised[0] if within is None else within, promised[1] if rho is None else rho
         if kind is None:
-            eps = {k: found.smallest_eps for k, found in self.certificates_.items()}
-            kind = next((k for k in ("raw", "amortised") if eps.get(k) is not None and eps[k] <= within), None)
+            fits = {k for k, found in self.certificates_.items()
+                    if found.smallest_eps is not None and found.smallest_eps <= within and found.rho <= rho}
+            kind = next((k for k in ("raw", "amortised") if k in fits), None)
         if kind is None:
-            found, rung, eps, rho = model.score_within(data, places.ravel(), places.ndim == 1, within, 0.01)
-            return Result(log_probabilities=found, kind=rung, within=eps, certificate=None if rung == "exact" else Result(eps=eps, rho=rho))
+            found, rung, *bound = model.score_within(data, places.ravel(), places.ndim == 1, within, rho)
+            certificate = None if rung == "exact" else Result(zip(("eps", "rho", "confidence"), bound))
+            return Result(log_probabilities=found, kind=rung, within=bound[0], certificate=certificate)
         return Result(log_probabilities=model.score(data, places.ravel(), places.ndim == 1, kind), kind=kind,
                       within=0.0 if kind == "exact" else within, certificate=self.certificates_.get(kind))
 

@@ -46,15 +46,23 @@ class NormalizedHead(Result):
         rung = rung or self.rung
         if rung == "exact":
             return _core.head_log_normalizers(weight, bias, states)
-        return _core.HeadLadder(self.ladder, *weight.shape).log_normalizers(weight, bias, states, rung)
+        opened = self.__dict__.get("_opened")
+        if opened is None or opened[0] is not self.ladder:
+            opened = self._opened = (self.ladder, _core.HeadLadder(self.ladder, *weight.shape))
+        return opened[1].log_normalizers(weight, bias, states, rung)
+
+    def __getstate__(self):  # for copies and pickles: what is opened is opened again
+        return None
 
     def log_prob(self, states, candidates, rung=None):
-        """log p(candidates | states): as many candidates for each state, n x m, or one."""
+        """log p(candidates | states): as many candidates for each state, n x m, or one. By a rung none is above 0."""
         states, candidates = as_numpy(states), np.asarray(candidates)
         rows = as_numpy(self.weight)[candidates]
         scores = np.einsum("nd,n...d->n...", states, rows) + as_numpy(self.bias)[candidates]
         log_z = self.log_normalizer(states, rung)
-        return scores - (log_z if scores.ndim == 1 else log_z[:, None])
+        found = scores - (log_z if scores.ndim == 1 else log_z[:, None])
+        # log Z is at least every score, so an estimate that says less is put right: its error only falls.
+        return found if (rung or self.rung) == "exact" else np.minimum(found, 0)
 
 
 def normalize_head(W, b, H, within=0.1, *, rho=0.01, confidence=0.99, max_cost=0, keep_all=False, hold_out=0.5, clusters=0, seed=0):

@@ -74,12 +74,16 @@ class SelfNormalizedHead(nn.Module):
         if self.kind == "raw":
             return torch.zeros(h.shape[:-1], dtype=h.dtype, device=h.device)
         if self.kind == "nearest":
-            weight, bias = as_numpy(self.linear.weight), as_numpy(self.linear.bias)
             if self._ladder is None:
-                self._ladder = _core.HeadLadder(self.ladder.cpu().numpy().tobytes(), *weight.shape)
-            rows = as_numpy(h).reshape(-1, h.shape[-1])
-            found = self._ladder.log_normalizers(weight, bias, rows, self.rung)
-            return torch.as_tensor(found, dtype=h.dtype, device=h.device).reshape(h.shape[:-1])
+                self._ladder = _core.HeadLadder(self.ladder.cpu().numpy().tobytes(), *self.linear.weight.shape)
+            found = torch.from_numpy(self._ladder.estimates(as_numpy(h).reshape(-1, h.shape[-1]), self.rung))
+            missing = torch.isnan(found)
+            found = found.to(dtype=h.dtype, device=h.device).reshape(h.shape[:-1])
+            if missing.any():
+                missing = missing.to(h.device).reshape(h.shape[:-1])
+                with torch.no_grad():
+                    found[missing] = torch.logsumexp(self.linear(h[missing]), dim=-1)
+            return found
         x = h.to(self.b_slope.dtype)
         out = self.b_intercept + x @ self.b_slope
         if self.b_output.numel():
@@ -88,13 +92,15 @@ class SelfNormalizedHead(nn.Module):
 
     def log_prob(self, h, candidates=None):
         """log p(candidates | h), candidates (..., m) for h (..., d), by the rung: only the candidates' rows are multiplied,
-        unless the rung is "exact". Without candidates, of all classes, exactly."""
+        unless the rung is "exact"; no other gives one above 0. Without candidates, of all classes, exactly."""
         if candidates is None:
             return torch.log_softmax(self.linear(h), dim=-1)
         scores = (self.linear.weight[candidates] * h.unsqueeze(-2)).sum(-1)
         if self.linear.bias is not None:
             scores = scores + self.linear.bias[candidates]
-        return scores - self.log_normalizer(h, exact=False).unsqueeze(-1)
+        found = scores - self.log_normalizer(h, exact=False).unsqueeze(-1)
+        # log Z is at least every score, so an estimate that says less is put right: its error only falls.
+        return found if self.kind == "exact" else found.clamp(max=0)
 
     @torch.no_grad()
     def audit(self, h):

@@ -1,5 +1,8 @@
 // selfnorm._core: the public C++ interface, thinly. What Python people expect (estimators, keywords, shapes)
 // is in the package's own modules.
+#include <limits>
+#include <type_traits>
+
 #include "watching.h"
 
 namespace selfnorm::python {
@@ -69,6 +72,11 @@ void declare_classifier(py::module_& m) {
       .def_property_readonly("columns", &Classifier::columns)
       .def_property_readonly("is_of_texts", &Classifier::is_of_texts)
       .def_property_readonly("has_amortised", &Classifier::has_amortised)
+      .def_property_readonly("promise",
+                             [](const Classifier& model) {
+                               const LadderPromise p = model.promise();
+                               return py::make_tuple(p.within, p.rho, p.confidence);
+                             })
       .def("log_probabilities",
            [](const Classifier& model, const py::object& x, const std::string& kind) {
              const Data data(x);
@@ -103,13 +111,13 @@ void declare_classifier(py::module_& m) {
            })
       .def("score_within",
            [](const Classifier& model, const py::object& x, const Tight<uint32_t>& labels, bool is_shared,
-              double eps, double rho) {
+              std::optional<double> eps, std::optional<double> rho) {
              const Data data(x);
              ScoredWithin found = unlocked([&] {
                return model.score_within(*data, {span_of(labels), is_shared}, eps, rho);
              });
              return py::make_tuple(owned_rows(std::move(found.log_probability), (*data).rows()), found.rung,
-                                   found.eps, found.rho);
+                                   found.eps, found.rho, found.confidence);
            })
       .def("top",
            [](const Classifier& model, const py::object& x, uint32_t width, const std::string& kind) {
@@ -340,6 +348,22 @@ void declare_language_model(py::module_& m) {
       });
 }
 
+// What a keyword was given, or an Error that says what it is to be.
+template <class Number>
+Number keyword(const py::dict& given, const char* name) {
+  const py::handle value = given[name];
+  try {
+    return py::cast<Number>(value);
+  } catch (const py::cast_error&) {
+    const std::string expected =
+        std::is_same_v<Number, bool> ? "True or False"
+        : std::is_integral_v<Number>
+            ? "a whole number from 0 to " + std::to_string(std::numeric_limits<Number>::max())
+            : "a number";
+    throw Error(std::string(name) + ": found " + std::string(py::repr(value)) + "; expected " + expected);
+  }
+}
+
 HeadType head_type(const py::handle& name) {
   const auto text = py::cast<std::string>(name);
   return text == "bfloat16" ? HeadType::bfloat16 : text == "float16" ? HeadType::float16 : HeadType::float32;
@@ -357,11 +381,11 @@ void declare_head(py::module_& m) {
   m.def("fit_normalizer", [](const py::array& states, const Tight<double>& log_z, const py::dict& given) {
     using namespace py::literals;
     NormalizerFitOptions options;
-    options.hidden = py::cast<uint32_t>(given["hidden"]);
-    options.hold_out = py::cast<double>(given["hold_out"]);
-    options.rho = py::cast<double>(given["rho"]);
-    options.confidence = py::cast<double>(given["confidence"]);
-    options.seed = py::cast<uint64_t>(given["seed"]);
+    options.hidden = keyword<uint32_t>(given, "hidden");
+    options.hold_out = keyword<double>(given, "hold_out");
+    options.rho = keyword<double>(given, "rho");
+    options.confidence = keyword<double>(given, "confidence");
+    options.seed = keyword<uint64_t>(given, "seed");
     const Rows h = rows_of(states);
     FittedNormalizer found = unlocked([&] { return fit_normalizer(h, span_of(log_z), options); });
     return py::dict("normalizer"_a = dict_of(std::move(found.b)), "fitted"_a = found.fitted,
@@ -372,14 +396,14 @@ void declare_head(py::module_& m) {
                              const py::array& states, const py::dict& given) {
     using namespace py::literals;
     HeadOptions options;
-    options.within = py::cast<double>(given["within"]);
-    options.rho = py::cast<double>(given["rho"]);
-    options.confidence = py::cast<double>(given["confidence"]);
-    options.hold_out = py::cast<double>(given["hold_out"]);
-    options.max_cost = py::cast<double>(given["max_cost"]);
-    options.keep_all = py::cast<bool>(given["keep_all"]);
-    options.clusters = py::cast<uint32_t>(given["clusters"]);
-    options.seed = py::cast<uint64_t>(given["seed"]);
+    options.within = keyword<double>(given, "within");
+    options.rho = keyword<double>(given, "rho");
+    options.confidence = keyword<double>(given, "confidence");
+    options.hold_out = keyword<double>(given, "hold_out");
+    options.max_cost = keyword<double>(given, "max_cost");
+    options.keep_all = keyword<bool>(given, "keep_all");
+    options.clusters = keyword<uint32_t>(given, "clusters");
+    options.seed = keyword<uint64_t>(given, "seed");
     options.weight_type = head_type(given["weight_type"]);
     options.bias_type = head_type(given["bias_type"]);
     const Rows w = rows_of(weight), h = rows_of(states);
@@ -409,13 +433,13 @@ void declare_head(py::module_& m) {
     options.states_name = py::cast<std::string>(given["states_name"]);
     options.weight_name = py::cast<std::string>(given["weight_name"]);
     options.bias_name = py::cast<std::string>(given["bias_name"]);
-    options.vocabulary = py::cast<uint32_t>(given["vocabulary"]);
-    options.links = py::cast<bool>(given["link"]);
-    options.hold_out = py::cast<double>(given["hold_out"]);
-    options.eps = py::cast<double>(given["within"]);
-    options.rho = py::cast<double>(given["rho"]);
-    options.confidence = py::cast<double>(given["confidence"]);
-    options.seed = py::cast<uint64_t>(given["seed"]);
+    options.vocabulary = keyword<uint32_t>(given, "vocabulary");
+    options.links = keyword<bool>(given, "link");
+    options.hold_out = keyword<double>(given, "hold_out");
+    options.eps = keyword<double>(given, "within");
+    options.rho = keyword<double>(given, "rho");
+    options.confidence = keyword<double>(given, "confidence");
+    options.seed = keyword<uint64_t>(given, "seed");
     const NormalizedCheckpoint c = unlocked([&] { return normalize_checkpoint(directory, states, options); });
     return py::dict("out"_a = c.out, "shard"_a = c.shard, "weight"_a = c.weight, "was_tied"_a = c.was_tied,
                     "classes"_a = c.classes, "features"_a = c.features, "states"_a = c.states,
@@ -434,7 +458,11 @@ void declare_head(py::module_& m) {
              const Rows w = rows_of(weight), h = rows_of(states);
              const std::span<const float> b = bias ? span_of(*bias) : std::span<const float>();
              return owned(unlocked([&] { return ladder.log_normalizers(w, b, h, rung); }));
-           });
+           })
+      .def("estimates", [](const HeadLadder& ladder, const py::array& states, const std::string& rung) {
+        const Rows h = rows_of(states);
+        return owned(unlocked([&] { return ladder.estimates(h, rung); }));
+      });
   m.def("head_log_normalizers",
         [](const py::array& weight, const std::optional<Tight<float>>& bias, const py::array& states) {
           const Rows w = rows_of(weight), h = rows_of(states);

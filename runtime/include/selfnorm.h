@@ -75,9 +75,9 @@ typedef enum selfnorm_weights {
  * per hidden unit; SELFNORM_AUTO takes the cheapest rung of the ladder that is certified as the model
  * promises (selfnorm_promise), and exact where there is none; SELFNORM_LINEAR, SELFNORM_NETWORK and
  * SELFNORM_NEAREST take the cheapest rung of that kind that is, else the one of them with the smallest
- * certified error. All but exact and raw compute a(x) once for all classes of a call,
- * and give no log-probability above 0. SELFNORM_RUNG(i) takes
- * rung i. A ranking of all classes (selfnorm_top_*) reads every weight anyway: there SELFNORM_AUTO is
+ * certified error. All but exact and raw compute a(x) once for all classes of a call. SELFNORM_RUNG(i) takes
+ * rung i. By AUTO or a rung no log-probability is above 0; raw and amortised ones, asked for by name, are as
+ * they are. A ranking of all classes (selfnorm_top_*) reads every weight anyway: there SELFNORM_AUTO is
  * SELFNORM_EXACT. */
 typedef enum selfnorm_kind {
   SELFNORM_RAW = 0,

@@ -73,6 +73,11 @@ selfnorm_status check_kind(const selfnorm_model* model, int kind);
 struct ResolvedKind {
   int kind = SELFNORM_EXACT;
   const RungLayout* rung = nullptr;
+  // By a rung, but not exact. A(x) is at least every score, so an estimate that says less is put right: its
+  // error only falls.
+  bool is_estimate = false;
+
+  double served(double log_prob) const { return is_estimate && log_prob > 0 ? 0 : log_prob; }
 };
 ResolvedKind resolved(const selfnorm_model* model, int kind);
 // a(x) of the rung; where that has no number, A(x). One call in `watch_every` computes both.

@@ -46,12 +46,12 @@ ResolvedKind resolved(const selfnorm_model* model, int kind) {
   } else if (kind >= kFirstRung) {
     rung = &ladder.rungs[static_cast<size_t>(kind - kFirstRung)];
   }
-  if (rung == nullptr) return {kind, nullptr};
+  if (rung == nullptr) return {kind, nullptr, false};
   kind = kind_number(rung->kind);
   // A raw rung that is watched is computed as the others are.
   const bool is_watched = model->watch_every.load(std::memory_order_relaxed) > 0;
   const bool is_plain = kind == SELFNORM_EXACT || (kind == SELFNORM_RAW && !is_watched);
-  return {kind, is_plain ? nullptr : rung};
+  return {kind, is_plain ? nullptr : rung, kind != SELFNORM_EXACT};
 }
 
 selfnorm_status check_kind(const selfnorm_model* model, int kind) {

@@ -63,7 +63,7 @@ bool is_fused(const selfnorm_model* model, int kind) {
 
 // Raw scores of checked pairs, by the table.
 selfnorm_status score_by_table(const selfnorm_model* model, const uint32_t* contexts, ClassList words,
-                               double* out) {
+                               const ResolvedKind& what, double* out) {
   const uint32_t positions = positions_of(model);
   const HiddenTable& table = model->encoder.table();
   const int16_t* rows[kMostPositions];
@@ -76,7 +76,7 @@ selfnorm_status score_by_table(const selfnorm_model* model, const uint32_t* cont
     const double s =
         model->scorer.score(model->encoder.hidden_sum(contexts + i * positions, rows), words.classes[i]);
     if (!std::isfinite(s)) return fail_overflow();
-    out[i] = s - model->layout.log_normalizer;
+    out[i] = what.served(s - model->layout.log_normalizer);
   }
   return SELFNORM_OK;
 }
@@ -89,7 +89,8 @@ selfnorm_status score_pairs(const selfnorm_model* model, const uint32_t* context
     SELFNORM_TRY(check_context(model, contexts + i * positions));
     SELFNORM_TRY(check_class(model, words.classes[i]));
   }
-  if (is_fused(model, resolved(model, kind).kind)) return score_by_table(model, contexts, words, out);
+  const ResolvedKind what = resolved(model, kind);
+  if (is_fused(model, what.kind)) return score_by_table(model, contexts, words, what, out);
   for (size_t i = 0, end; i < words.n; i = end) {  // neighbours of one context share its normalizer
     const uint32_t* context = contexts + i * positions;
     for (end = i + 1; end < words.n; ++end)

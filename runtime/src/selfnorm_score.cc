@@ -122,7 +122,7 @@ selfnorm_status top(const selfnorm_model* model, const Query& query, int kind, T
   }
   for (size_t i = 0; i < out.n; ++i) {
     double& s = out.log_probs[i];
-    s = kind == SELFNORM_EXACT ? total.log_share(s) : s - model->layout.log_normalizer - b;
+    s = kind == SELFNORM_EXACT ? total.log_share(s) : what.served(s - model->layout.log_normalizer - b);
   }
   return SELFNORM_OK;
 }
@@ -201,8 +201,6 @@ selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList
   for (size_t i = 0; i < list.n; ++i) SELFNORM_TRY(check_class(model, list.classes[i]));
   LogSumExp total;
   const ResolvedKind what = resolved(model, kind);
-  // A(x) is at least every score, so an estimate that says less is put right: its error only falls.
-  const bool is_estimate = what.rung != nullptr || (kind == SELFNORM_AUTO && what.kind == SELFNORM_RAW);
   kind = what.kind;
   if (kind == SELFNORM_EXACT) SELFNORM_TRY(sum_of_classes(model, query, &total));
   double b = 0;
@@ -211,8 +209,7 @@ selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList
   for (size_t i = 0; i < list.n; ++i) {
     const double s = model->scorer.score(query, list.classes[i]);
     if (!std::isfinite(s)) return fail_not_finite(query);
-    out[i] = kind == SELFNORM_EXACT ? total.log_share(s) : s - model->layout.log_normalizer - b;
-    if (is_estimate) out[i] = std::min(0.0, out[i]);
+    out[i] = kind == SELFNORM_EXACT ? total.log_share(s) : what.served(s - model->layout.log_normalizer - b);
   }
   return SELFNORM_OK;
 }

@@ -130,10 +130,17 @@ std::vector<double> Classifier::score(const Inputs& x, const Candidates& candida
   return scored(x, candidates, runtime_kind(kind));
 }
 
-ScoredWithin Classifier::score_within(const Inputs& x, const Candidates& candidates, double eps,
-                                      double rho) const {
+LadderPromise Classifier::promise() const {
+  LadderPromise out;
+  selfnorm_promise(content_->runtime(), &out.within, &out.rho, &out.confidence);
+  return out;
+}
+
+ScoredWithin Classifier::score_within(const Inputs& x, const Candidates& candidates,
+                                      std::optional<double> eps, std::optional<double> rho) const {
   const selfnorm_model* model = content_->runtime();
-  const int kind = selfnorm_kind_within(model, eps, rho);
+  const LadderPromise usual = promise();
+  const int kind = selfnorm_kind_within(model, eps.value_or(usual.within), rho.value_or(usual.rho));
   ScoredWithin out;
   out.rung = "exact";
   if (kind != SELFNORM_EXACT) {
@@ -142,6 +149,7 @@ ScoredWithin Classifier::score_within(const Inputs& x, const Candidates& candida
     out.rung.assign(rung.name, rung.name_length);
     out.eps = rung.eps;
     out.rho = rung.rho;
+    out.confidence = rung.conf;
   }
   out.log_probability = scored(x, candidates, kind);
   return out;

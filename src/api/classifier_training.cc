@@ -144,7 +144,7 @@ Classifier Classifier::train_part(const Classifier* before, const Inputs& x, con
     throw Error(
         "found texts; training by parts is of rows of numbers: the words and their weights are those of all "
         "texts");
-  if (!given_in(given, table)("objective")) options.training.objective.name = "exact";
+  if (!is_decided(given_in(given, table))) options.training.objective.name = "exact";
   if (before != nullptr && before->content_->is_bag())
     throw Error("the model has an encoder; training by parts is for models without one");
   if (before != nullptr && before->content_->text)
@@ -157,8 +157,8 @@ Classifier Classifier::train_part(const Classifier* before, const Inputs& x, con
   const Dataset rows = labelled_rows(x, columns, labels, weights);
   OngoingTraining ongoing;
   if (before != nullptr)
-    ongoing = before->content_->ongoing ? *before->content_->ongoing
-                                        : ongoing_training(before->content_->model, options.training);
+    ongoing =
+        before->content_->ongoing ? *before->content_->ongoing : ongoing_training(before->content_->model);
   ModelFile model = selfnorm::train_part(rows, options.training, ongoing);
   round_as_stored(model);
   auto content = std::make_shared<Content>(std::move(model));

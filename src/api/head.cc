@@ -147,6 +147,9 @@ NormalizedHead normalize_head(const HeadFiles& files, const HeadOptions& given) 
   reading.name = files.states_name;
   reading.classes = head.model.classes;
   const auto source = open_states(files.states, reading);
+  if (source->columns() != head.model.features)
+    throw_error("{}: found states of {} numbers, but the head in {} has {} features", files.states,
+                source->columns(), files.head, head.model.features);
   const ModelFile model = std::move(head.model);
   Normalization work = normalisation(model, *source, given, [&](ModelFile& moved) {
     head.model = std::move(moved);
@@ -194,6 +197,19 @@ std::vector<double> HeadLadder::log_normalizers(const Rows& weight, std::span<co
   if (weight.rows() != content_->classes || weight.columns() != content_->features)
     throw_error("found weights of {} x {}, and a ladder of {} x {}; expected the head it was fitted to",
                 weight.rows(), weight.columns(), content_->classes, content_->features);
+  std::vector<double> out = estimates(states, rung);
+  if (std::none_of(out.begin(), out.end(), [](double a) { return std::isnan(a); })) return out;
+  const std::vector<double> exact = head_log_normalizers(weight, bias, states);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (std::isnan(out[i])) out[i] = exact[i];
+  return out;
+}
+
+std::vector<double> HeadLadder::estimates(const Rows& states, const std::string& rung) const {
+  check_shape(states);
+  if (states.columns() != content_->features)
+    throw_error("found states of {} numbers, and a ladder of {}; expected those of its head",
+                states.columns(), content_->features);
   // Of a head, whose states are dense, no rung looks at the weights themselves.
   runtime::ModelLayout layout;
   layout.classes = content_->classes;
@@ -206,21 +222,14 @@ std::vector<double> HeadLadder::log_normalizers(const Rows& weight, std::span<co
   const runtime::Scorer scorer(layout);
   const uint32_t d = content_->features;
   std::vector<double> out(states.rows());
-  std::vector<uint8_t> is_missing(states.rows());
   parallel_ranges(states.rows(), kStatesAtOnce, [&](size_t begin, size_t end) {
     std::vector<float> row(d);
     for (size_t i = begin; i < end; ++i) {
       states.read(i, row);
       runtime::Approximation a;
-      is_missing[i] = scorer.log_normalizer({row}, layout.ladder.rungs[place], &a) ? 0 : 1;
-      out[i] = a.log_z;
+      out[i] = scorer.log_normalizer({row}, layout.ladder.rungs[place], &a) ? a.log_z : NAN;
     }
   });
-  if (std::find(is_missing.begin(), is_missing.end(), 1) != is_missing.end()) {
-    const std::vector<double> exact = head_log_normalizers(weight, bias, states);
-    for (size_t i = 0; i < out.size(); ++i)
-      if (is_missing[i] != 0) out[i] = exact[i];
-  }
   return out;
 }
 

@@ -169,6 +169,32 @@ TEST(ApiHead, FilesHoldTheSameAsMemory) {
                Error);
 }
 
+TEST(ApiHead, FilesOfStatesOfAnotherWidthAreRefused) {
+  const RandomHead head = random_head(0.1f);
+  const Scratch folder;
+  const auto write = [&](const char* file, const char* name, std::vector<uint64_t> shape,
+                         const std::vector<float>& values) {
+    const auto tensor =
+        make_tensor(name, runtime::Dtype::F32, std::move(shape), std::span<const float>(values));
+    write_safetensors(folder / file, {tensor}, {});
+  };
+  write("head.safetensors", "weight", {50, 8}, head.weight);
+  for (const uint64_t width : {4, 16}) {
+    write("h.safetensors", "states", {48000 / width, width}, head.states);
+    try {
+      normalize_head(HeadFiles{.head = folder / "head.safetensors",
+                               .states = folder / "h.safetensors",
+                               .out = folder / "out.safetensors",
+                               .weight_name = "",
+                               .bias_name = "",
+                               .states_name = ""});
+      FAIL() << width;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("the head in"), std::string::npos) << e.what();
+    }
+  }
+}
+
 TEST(ApiHead, MistakesSayWhatWasExpected) {
   const RandomHead head = random_head(0.1f);
   EXPECT_THROW(normalize_head({head.weight, 8}, head.bias, {head.states, 4}), Error);

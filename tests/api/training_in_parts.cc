@@ -136,6 +136,66 @@ TEST(TrainingInParts, AModelOfAFileGoesOn) {
   EXPECT_NE(next.log_probabilities(data.rows()), loaded.log_probabilities(data.rows()));
 }
 
+Classifier by_its_file(const Classifier& model, const char* name) {
+  const std::string path = testing::TempDir() + name;
+  model.save(path);
+  return Classifier::load(path);
+}
+
+// A file holds no memory of steps, and the optimiser that comes has none either.
+TEST(TrainingInParts, AnotherOptimiserStartsAnew) {
+  const PartRows data = part_rows(300, 10);
+  for (const auto& [first, then] : {std::pair{"adagrad", "adam"}, std::pair{"adam", "adagrad"}}) {
+    const Classifier before =
+        Classifier::train_part(nullptr, data.rows(), data.labels(), {{"optimiser", first}});
+    const Classifier loaded = by_its_file(before, "other_optimiser.safetensors");
+    EXPECT_EQ(Classifier::train_part(&before, data.rows(), data.labels(), {{"optimiser", then}})
+                  .log_probabilities(data.rows()),
+              Classifier::train_part(&loaded, data.rows(), data.labels(), {{"optimiser", then}})
+                  .log_probabilities(data.rows()));
+  }
+}
+
+void expect_near(const std::vector<double>& a, const std::vector<double>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-4) << i;
+}
+
+const Options kNoSteps = {{"objective", "penalty"}, {"learning-rate", 1e-9}};
+
+TEST(TrainingInParts, ALearningRateThatIsGivenCounts) {
+  const PartRows data = part_rows(300, 11);
+  const Classifier before =
+      Classifier::train_part(nullptr, data.rows(), data.labels(), {{"objective", "penalty"}});
+  expect_near(
+      Classifier::train_part(&before, data.rows(), data.labels(), kNoSteps).log_probabilities(data.rows()),
+      before.log_probabilities(data.rows()));
+}
+
+// A centre starts at the constant of the model, and goes without taking anything with it.
+TEST(TrainingInParts, ALearnedCentreMayComeAndGo) {
+  const PartRows data = part_rows(300, 12);
+  Options learned = kNoSteps;
+  learned.insert({"learn-centre", "true"});
+  const Classifier before = Classifier::train_part(nullptr, data.rows(), data.labels());
+  const Classifier with = Classifier::train_part(&before, data.rows(), data.labels(), learned);
+  expect_near(with.raw_log_probabilities(data.rows()), before.raw_log_probabilities(data.rows()));
+  const Classifier without = Classifier::train_part(&with, data.rows(), data.labels(), kNoSteps);
+  expect_near(without.log_probabilities(data.rows()), before.log_probabilities(data.rows()));
+  const Classifier again = Classifier::train_part(&without, data.rows(), data.labels(), learned);
+  expect_near(again.raw_log_probabilities(data.rows()), without.raw_log_probabilities(data.rows()));
+}
+
+// As in training at once.
+TEST(TrainingInParts, AnOptionOfAnObjectiveChoosesPenalty) {
+  const PartRows data = part_rows(300, 13);
+  EXPECT_EQ(
+      Classifier::train_part(nullptr, data.rows(), data.labels(), {{"alpha", 5}})
+          .raw_log_probabilities(data.rows()),
+      Classifier::train_part(nullptr, data.rows(), data.labels(), {{"objective", "penalty"}, {"alpha", 5}})
+          .raw_log_probabilities(data.rows()));
+}
+
 TEST(TrainingInParts, WhatNeedsAllRowsIsRefused) {
   const PartRows data = part_rows(60, 9);
   for (const auto& [name, value] :

@@ -127,6 +127,26 @@ def test_parts_come_to_the_model_of_all_rows(clouds):
         selfnorm.SelfNormalizedClassifier().partial_fit(["a", "b"], [0, 1], classes=[0, 1])
 
 
+def test_parts_may_change_their_options(clouds):
+    X, y = clouds
+    model = selfnorm.SelfNormalizedClassifier().partial_fit(X, y, classes=[0, 1, 2])
+    for options in ({"optimiser": "adam"}, {"optimiser": "adagrad"}, {"objective": "penalty", "learn_centre": True}, {"learn_centre": False}):
+        model.set_params(**options).partial_fit(X, y)
+        assert model.score(X, y) > 0.7
+    before = model.decision_function(X)
+    model.set_params(learn_centre=True, learning_rate=1e-9).partial_fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), before, atol=1e-4)
+
+
+def test_a_wrong_share_to_hold_out_names_the_range(clouds):
+    X, y = clouds
+    for wrong in ("abc", 0.7, -1, [0.1], float("nan")):
+        with pytest.raises(selfnorm.Error, match="hold_out: found .*; expected a number from 0 to 0.5"):
+            selfnorm.SelfNormalizedClassifier(hold_out=wrong).fit(X, y)
+    fitted = [selfnorm.SelfNormalizedClassifier(hold_out=usual).fit(X, y).decision_function(X) for usual in (None, "auto")]
+    np.testing.assert_array_equal(*fitted)
+
+
 def test_texts_sparse_rows_frames_and_arrays():
     texts = ["a good film", "good, very good", "a bad film", "bad, very bad"] * 10
     y = np.array(["+", "+", "-", "-"] * 10)

@@ -47,6 +47,42 @@ def test_a_head_of_arrays():
     assert selfnorm.normalize_head(W, None, H.reshape(60, 100, 8)).before.rows == 3000
 
 
+def test_wrong_numbers_name_the_keyword_and_the_range():
+    W, b, H = head()
+    for name, wrong, expected in (("clusters", -1, "a whole number from 0"), ("clusters", 1.5, "a whole number"), ("seed", -1, "a whole number from 0"),
+                                  ("within", None, "a number"), ("hold_out", "abc", "a number"), ("keep_all", "x", "True or False")):
+        with pytest.raises(selfnorm.Error, match=f"{name}: found .*; expected {expected}"):
+            selfnorm.normalize_head(W, b, H, **{name: wrong})
+    with pytest.raises(selfnorm.Error, match="hidden: found -1"):
+        selfnorm.fit_normalizer(H, log_z(W, b, H), hidden=-1)
+
+
+def test_no_rung_of_a_head_is_above_0():
+    W, b, H = head(0.3)
+    found = selfnorm.normalize_head(W, b, H, keep_all=True)
+    best = np.argmax(H @ found.weight.T + found.bias, axis=1)
+    for rung in [rung.name for rung in found.rungs]:
+        log_p = found.log_prob(H, best, rung)
+        raw = (H @ found.weight.T + found.bias)[np.arange(len(H)), best] - found.log_normalizer(H, rung)
+        assert log_p.max() <= (1e-5 if rung == "exact" else 0)
+        np.testing.assert_allclose(log_p, np.minimum(raw, 0), atol=1e-4)
+    for same in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):  # of what was opened, too
+        np.testing.assert_array_equal(same.log_normalizer(H), found.log_normalizer(H))
+
+
+def test_no_rung_of_a_torch_head_is_above_0():
+    torch = pytest.importorskip("torch")
+    from selfnorm.torch import SelfNormalizedHead
+
+    linear = torch.nn.Linear(8, 60)
+    with torch.no_grad():
+        linear.weight.mul_(0)
+        linear.bias.fill_(1.0)  # every log Z is log 60 + 1
+    layer = SelfNormalizedHead(linear)
+    layer.kind = layer.rung = "raw"
+    assert layer.log_prob(torch.zeros(3, 8), torch.tensor([[0, 1]] * 3)).max().item() == 0
+
+
 def test_a_head_of_torch():
     torch = pytest.importorskip("torch")
     from selfnorm.torch import SelfNormalizedHead
@@ -157,6 +193,34 @@ def test_a_torch_head_leaves_tied_embeddings_and_travels_whole(kind):
     for same in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
         torch.testing.assert_close(same.log_prob(h, candidates), found)
     assert other.double().log_prob(h.double(), candidates).dtype == torch.float64
+
+
+def test_what_a_head_needs_is_opened_once(monkeypatch):
+    from selfnorm import _core
+
+    W, H = clustered()
+    found, opened, given = selfnorm.normalize_head(W, None, H, keep_all=True), [], _core.HeadLadder
+    name = next(rung.name for rung in found.rungs if rung.kind == "nearest")
+    expected = found.log_normalizer(H[:9], name)
+    monkeypatch.setattr(_core, "HeadLadder", lambda *words: opened.append(1) or given(*words))
+    found = type(found)(found)
+    for _ in range(3):
+        np.testing.assert_array_equal(found.log_normalizer(H[:9], name), expected)
+    assert len(opened) == 1
+    torch = pytest.importorskip("torch")
+    from selfnorm import torch as module
+
+    layer = module.SelfNormalizedHead(torch.nn.Linear(5, 1200))
+    with torch.no_grad():
+        layer.linear.weight.copy_(torch.tensor(found.weight))
+        layer.linear.bias.copy_(torch.tensor(found.bias))
+    layer.rung, layer.kind = name, "nearest"
+    layer._set_ladder(None, found.ladder)
+    shapes, taken = [], module.as_numpy
+    monkeypatch.setattr(module, "as_numpy", lambda values: shapes.append(tuple(values.shape)) or taken(values))
+    for _ in range(3):
+        np.testing.assert_allclose(layer.log_normalizer(torch.tensor(H[:9]), exact=False).numpy(), expected, atol=1e-5)
+    assert len(opened) == 2 and set(shapes) == {(9, 5)}
 
 
 SMALL = {"vocab_size": 60, "hidden_size": 8}

@@ -114,6 +114,18 @@ def test_training_ends_with_the_ladder_of_the_command_line(program, tmp_path):
     assert selfnorm.SelfNormalizedClassifier(**options, no_ladder=True).fit(X, y).score_candidates(X[:9], [0], within=0.5).kind == "exact"
 
 
+def test_candidates_are_scored_as_the_model_promises():
+    random = np.random.default_rng(0)
+    y = np.arange(6000) % 1000
+    X = (0.2 * random.normal(size=(1000, 4))[y] + 0.7 * random.normal(size=(6000, 4))).astype(np.float32)
+    model = selfnorm.SelfNormalizedClassifier(objective="exact", tolerance=0.3, within=0.5, rho=0.05, conf=0.95).fit(X, y)
+    found = model.score_candidates(X[:50], [0, 7])
+    assert found.kind != "exact" and found.within <= 0.5
+    assert found.certificate.rho == 0.05 and found.certificate.confidence == 0.95 and found.certificate.eps == found.within
+    assert model.score_candidates(X[:50], [0, 7], rho=0.01).kind == "exact"
+    assert model.score_candidates(X[:50], [0, 7], within=1e-6).kind == "exact"
+
+
 def test_other_families_are_those_of_the_command_line(program, clouds, tmp_path):
     random = np.random.default_rng(0)
     words = [f"w{i}" for i in range(1200)]

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "runtime/random_ladder.h"
@@ -203,6 +204,37 @@ TEST(Ladder, RawRungsAreWatchedToo) {
   selfnorm_watched(open, &checked, &exceeded);
   EXPECT_EQ(checked, 1u);
   EXPECT_EQ(exceeded, 1u);
+}
+
+// Whatever the constants of the model are: with c = -100 every raw score is above 0, and so are those less a
+// random b(x) where the biases are large.
+TEST(Ladder, NothingServedByARungIsAbove0) {
+  std::mt19937 random(5);
+  ModelFile model = random_model(random, 40, 5, WeightKind::Float32);
+  model.log_normalizer = -100;
+  for (float& b : model.bias) b += 100;
+  model.normalizer = random_normalizer(random, 5, 0);
+  model.ladder = random_ladder(random, model, 7);
+  model.ladder.rungs[0].eps = 1e-9;  // AUTO is raw
+  const OpenModel open(model);
+  const auto x = normals(random, 5);
+  std::vector<uint32_t> classes(model.classes), best(model.classes);
+  std::iota(classes.begin(), classes.end(), 0u);
+  std::vector<double> out(model.classes);
+  std::vector<int> kinds = {SELFNORM_AUTO, SELFNORM_NEAREST, SELFNORM_LINEAR, SELFNORM_NETWORK};
+  for (size_t i = 0; i < selfnorm_rungs(open); ++i) kinds.push_back(SELFNORM_RUNG(i));
+  for (const int kind : kinds) {
+    ASSERT_EQ(selfnorm_score_dense(open, x.data(), 5, classes.data(), out.size(), kind, out.data()),
+              SELFNORM_OK);
+    EXPECT_LE(*std::max_element(out.begin(), out.end()), 0) << kind;
+    ASSERT_EQ(selfnorm_top_dense(open, x.data(), 5, out.size(), kind, best.data(), out.data()), SELFNORM_OK);
+    EXPECT_LE(*std::max_element(out.begin(), out.end()), 0) << kind;
+  }
+  for (const int kind : {SELFNORM_RAW, SELFNORM_AMORTISED}) {  // asked for by name: as they are
+    ASSERT_EQ(selfnorm_score_dense(open, x.data(), 5, classes.data(), out.size(), kind, out.data()),
+              SELFNORM_OK);
+    EXPECT_GT(*std::max_element(out.begin(), out.end()), 0) << kind;
+  }
 }
 
 TEST(Ladder, SurvivesItsFile) {

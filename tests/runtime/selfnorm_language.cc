@@ -94,6 +94,34 @@ RC_GTEST_PROP(Language, EveryCallEqualsTheDefinition, (uint32_t seed)) {
   }
 }
 
+// Of a ladder whose raw rung keeps the promise, with the table and without.
+TEST(Language, NothingServedByARungIsAbove0) {
+  std::mt19937 random(2);
+  ModelFile model = random_context_model(random, Family::Multiclass, 9, 5);
+  model.log_normalizer = -100;
+  LadderRung raw;
+  raw.name = "raw";
+  raw.rms = raw.eps = 1e-9;
+  raw.rho = 0.01;
+  raw.conf = 0.99;
+  model.ladder.rungs = {raw};
+  OpenModel open(model);
+  const auto context = random_context(random, model);
+  for (const bool precomputed : {false, true}) {
+    if (precomputed) {
+      ASSERT_EQ(selfnorm_precompute(open.get(), 1), SELFNORM_OK);
+    }
+    const uint32_t word = 3;
+    double out = 1;
+    for (const int kind : {int{SELFNORM_AUTO}, SELFNORM_RUNG(0)}) {
+      ASSERT_EQ(selfnorm_score_contexts(open, context.data(), &word, 1, kind, &out), SELFNORM_OK);
+      EXPECT_EQ(out, 0);
+    }
+    ASSERT_EQ(selfnorm_score_contexts(open, context.data(), &word, 1, SELFNORM_RAW, &out), SELFNORM_OK);
+    EXPECT_GT(out, 0);
+  }
+}
+
 TEST(Language, StatesRememberTheLastWords) {
   std::mt19937 random(1);
   const ModelFile model = random_context_model(random, Family::Multiclass, 9, 5);

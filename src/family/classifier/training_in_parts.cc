@@ -46,12 +46,26 @@ double mean_normalizer(const ModelFile& model, const Dataset& rows) {
   return std::accumulate(log_z.begin(), log_z.end(), 0.0) / static_cast<double>(log_z.size());
 }
 
+// As its constructor leaves it, but for what the parts before made of the same parameters.
+Adaptive<float> optimiser_after(const OngoingTraining& ongoing, const std::string& name, uint64_t batch) {
+  Adaptive<float> out(name, ongoing.theta.size(), initial_square(batch));
+  if (ongoing.optimiser_name != name) return out;
+  AdaptiveState<float>& state = out.state();
+  const auto take = [](const std::vector<float>& from, std::vector<float>& to) {
+    std::copy_n(from.begin(), std::min(from.size(), to.size()), to.begin());
+  };
+  state.step = ongoing.optimiser.step;
+  take(ongoing.optimiser.square, state.square);
+  take(ongoing.optimiser.mean, state.mean);
+  return out;
+}
+
 }  // namespace
 
-OngoingTraining ongoing_training(const ModelFile& model, const TrainOptions& options) {
+OngoingTraining ongoing_training(const ModelFile& model) {
   OngoingTraining out;
   out.theta = parameters_of<float>(model);
-  if (options.objective.learn_centre) out.theta.push_back(static_cast<float>(model.log_normalizer));
+  out.log_normalizer = model.log_normalizer;
   return out;
 }
 
@@ -72,16 +86,16 @@ ModelFile train_part(const Dataset& given, const TrainOptions& told, OngoingTrai
   const auto step = make_exact_step<float>(input, order.size());
   if (ongoing.theta.empty()) {
     ongoing.theta = initial_parameters<float>(classes, features, options.log_carrier);
-    if (options.objective.learn_centre)
-      ongoing.theta.push_back(static_cast<float>(options.objective.centre.value_or(0)));
+    ongoing.log_normalizer = options.objective.centre.value_or(0);
   }
-  Adaptive<float> optimiser(optimiser_name, ongoing.theta.size(), initial_square(order.size()));
-  if (!ongoing.optimiser.square.empty()) optimiser.state() = std::move(ongoing.optimiser);
-  if (ongoing.rate == 0)
-    ongoing.rate =
-        options.learning_rate > 0
-            ? options.learning_rate
-            : step->rate_factor() * Adaptive<float>::default_rate(optimiser_name) / row_norm(rows.features);
+  const size_t weights = input.shape().size();
+  ongoing.theta.resize(weights + (options.objective.learn_centre ? 1 : 0),
+                       static_cast<float>(ongoing.log_normalizer));
+  Adaptive<float> optimiser = optimiser_after(ongoing, optimiser_name, order.size());
+  if (ongoing.rate == 0 || ongoing.optimiser_name != optimiser_name)
+    ongoing.rate = Adaptive<float>::default_rate(optimiser_name) / row_norm(rows.features);
+  ongoing.optimiser_name = optimiser_name;
+  const double rate = options.learning_rate > 0 ? options.learning_rate : step->rate_factor() * ongoing.rate;
   const bool has_weight =
       rows.weight.empty() || std::ranges::any_of(rows.weight, [](float w) { return w > 0; });
   for (uint64_t i = 0; has_weight && i < order.per_epoch(); ++i) {
@@ -89,7 +103,7 @@ ModelFile train_part(const Dataset& given, const TrainOptions& told, OngoingTrai
     if (!std::isfinite(sum.likelihood + sum.penalty))
       throw_error("training diverged: the loss became infinite or NaN; use {}", step->remedy());
     optimiser.begin_step();
-    step->update(ongoing.theta, optimiser, ongoing.rate);
+    step->update(ongoing.theta, optimiser, rate);
   }
   ongoing.optimiser = std::move(optimiser.state());
 
@@ -105,9 +119,10 @@ ModelFile train_part(const Dataset& given, const TrainOptions& told, OngoingTrai
   Progress last;
   last.step = ongoing.optimiser.step;
   model.training_json = training_record(options, optimiser_name, "a part of the rows", rows.examples(), last);
-  store_parameters<float>(std::span<const float>(ongoing.theta).first(input.shape().size()), {}, model);
+  store_parameters<float>(std::span<const float>(ongoing.theta).first(weights), {}, model);
   model.log_normalizer = needs_constant(options.objective) ? mean_normalizer(model, rows)
                                                            : step->subtracted(ongoing.theta).constant;
+  ongoing.log_normalizer = model.log_normalizer;
   return model;
 }
 

@@ -2,6 +2,7 @@
 // pass of minibatches, from where the part before ended.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "data/dataset.h"
@@ -14,12 +15,14 @@ namespace selfnorm {
 // Where it stands.
 struct OngoingTraining {
   std::vector<float> theta;        // feature-major, then the centre where it is learned; empty: at the start
+  double log_normalizer = 0;       // c of the model that was made of it: where a centre starts
+  std::string optimiser_name;      // whose state it is; another one starts anew
   AdaptiveState<float> optimiser;  // no squares: of no step yet
-  double rate = 0;                 // of its steps, which falls by itself; 0: to be found on the first rows
+  double rate = 0;  // of its steps where none is given, for exact; 0: to be found on the first rows
 };
 
 // From a model that was trained otherwise.
-OngoingTraining ongoing_training(const ModelFile& model, const TrainOptions& options);
+OngoingTraining ongoing_training(const ModelFile& model);
 
 // The model after these rows, whose labels are all the classes there will be: some may have no row. Dense
 // rows are taken as they are, not standardised. c is the centre of the objective, and the mean of log Z on

@@ -88,21 +88,19 @@ void Normalization::retrain(const RetrainOptions& options) {
 void Normalization::amortise(const AmortiseOptions& options) {
   std::vector<double> log_z = log_normalizers(model_, kept_, progress("log-normalizers to amortise"));
   for (double& a : log_z) a -= model_.log_normalizer;
-  AmortisedFit fit = fit_amortised(kept_, log_z, options);
-  model_.normalizer = fit.normalizer;
-  report_.amortisation = std::move(fit);
-  Audit audit = audited(model_);
-  const double constant = report_.last().log_z.rms;
+  report_.amortisation = fit_amortised(kept_, log_z, options);
+  const AmortisedFit& fit = *report_.amortisation;
   std::string& doubt = report_.amortisation_doubt;
-  if (!(audit.log_z.rms < constant)) {
-    model_.normalizer = {};
+  // The held-out states are those of the certificate, and choose nothing.
+  if (!(fit.rms_held_out < fit.rms_constant)) {
     doubt = fmt::format(
-        "b(h) is left out: on held-out states rms log Z is {:.4g} with it and {:.4g} with the constant "
-        "alone; give more --states, which the model was not trained on",
-        audit.log_z.rms, constant);
+        "b(h) is left out: on states held out from the fit rms log Z is {:.4g} with it and {:.4g} with a "
+        "constant alone; give more --states, which the model was not trained on",
+        fit.rms_held_out, fit.rms_constant);
     return;
   }
-  report_.amortised = std::move(audit);
+  model_.normalizer = fit.normalizer;
+  report_.amortised = audited(model_);
   if (options.kind == "mlp" && model_.normalizer.hidden() == 0)
     doubt = fmt::format(
         "b(h) is linear: on states held out from the fit no epoch of the network of {} hidden units was "

@@ -88,6 +88,26 @@ TEST(Normalization, OfFewClassesTheRawRungMayBeCertified) {
   for (const MeasuredRung& rung : work.report().ladder->rungs) EXPECT_NE(rung.kind, RungKind::Nearest);
 }
 
+// By states of its own, not by those that measure and certify what comes of it.
+TEST(Normalization, WhetherBIsKeptIsNotChosenOnTheHeldOutStates) {
+  const ModelFile head = clustered_head(60, 4, 3, 0.3, 1);
+  int kept = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto states = normal_states(40, 4, seed);
+    Normalization work(head, *states, {.hold_out = 0.5});
+    AmortiseOptions options;
+    options.kind = "mlp";
+    options.hold_out = 0.3;
+    work.amortise(options);
+    const AmortisedFit& fit = *work.report().amortisation;
+    EXPECT_EQ(work.model().normalizer.exists(), fit.rms_held_out < fit.rms_constant) << seed;
+    EXPECT_EQ(work.report().amortised.has_value(), work.model().normalizer.exists());
+    kept += work.model().normalizer.exists() ? 1 : 0;
+  }
+  EXPECT_GT(kept, 0);
+  EXPECT_LT(kept, 20);
+}
+
 TEST(Normalization, OneStateIsTooFew) {
   const ModelFile head = clustered_head(60, 4, 3, 0.1, 1);
   const auto one = normal_states(1, 4, 2);

@@ -205,6 +205,28 @@ TEST_F(Job, DifferentDataAreAnError) {
   EXPECT_NE(outcome.err.find("the processes differ in the data"), std::string::npos) << outcome.err;
 }
 
+// Also where nothing is trained by steps.
+TEST_F(Job, DifferentDataAreAnErrorOfFits) {
+  const Folder folder;
+  fs::create_directory(folder / "other");
+  write_lumps(folder, "data", 80, 1);
+  write_lumps(folder, "other/data", 80, 2);
+  processes(2);
+  setenv("SELFNORM_TEST_FOLDER", "other", 1);
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{"--objective", "fit", "--hold-out", "0.5"},
+        {"--objective", "fit", "--proposal", "mixture:3"},
+        {"--energy", "gaussian"}}) {
+    std::vector<std::string> words{"train", "density", "data",      "--format", "csv",
+                                   "--out", "run",     "--threads", "1",        "--no-report"};
+    words.insert(words.end(), how.begin(), how.end());
+    const Outcome outcome = folder.run(words);
+    EXPECT_NE(outcome.code, 0) << how[1];
+    EXPECT_NE(outcome.err.find("the processes differ in the data;"), std::string::npos) << outcome.err;
+    EXPECT_FALSE(fs::exists(folder / "run/model.safetensors")) << how[1];
+  }
+}
+
 TEST_F(Job, CommandsOfOneProcessAreRefused) {
   const Folder folder;
   folder.generate("data", 100, 3);

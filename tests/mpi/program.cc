@@ -253,6 +253,24 @@ TEST_F(Job, LaunchStartsIt) {
   unsetenv("SELFNORM_MPIRUN");
 }
 
+// Of an mpirun that says what it was told.
+TEST_F(Job, LaunchLeavesThreadsThatAreSaid) {
+  const Folder folder;
+  folder.write("mpirun", "#!/bin/sh\necho \"Open MPI $*\"\n");
+  fs::permissions(folder / "mpirun", fs::perms::owner_all);
+  setenv("SELFNORM_MPIRUN", (folder / "mpirun").c_str(), 1);
+  const auto told = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"launch", "-n", "2", "--", "train", "lm", "d"};
+    words.insert(words.end(), more.begin(), more.end());
+    const std::string out = folder.run(words).out;
+    return out.substr(out.find(" train lm d") + 1);
+  };
+  EXPECT_EQ(told({"--threads=3"}), "train lm d --threads=3\n");
+  EXPECT_EQ(told({"--threads", "3"}), "train lm d --threads 3\n");
+  EXPECT_TRUE(told({"--out", "r"}).starts_with("train lm d --out r --threads "));
+  unsetenv("SELFNORM_MPIRUN");
+}
+
 TEST_F(Job, StandardInputAndGpusAreRefused) {
   const Folder folder;
   processes(2);

@@ -227,6 +227,23 @@ TEST_F(Job, DifferentDataAreAnErrorOfFits) {
   }
 }
 
+// A file may have any name.
+TEST_F(Job, NamesThatAreNotUtf8) {
+  const Folder folder;
+  folder.generate("data\xff", 100, 3);
+  fs::copy(folder / "data\xff", folder / "data\xfe");
+  processes(2);
+  std::vector<std::string> words{"train", "classifier", "data\xff", "--quiet", "--no-report", "--out", "run"};
+  const Outcome outcome = folder.run(words);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  words.back() = "other";
+  words.insert(words.end(), {"--valid", "data\xff"});
+  setenv("SELFNORM_TEST_EXTRA", "--valid data\xfe", 1);
+  const Outcome other = folder.run(words);
+  EXPECT_NE(other.code, 0);
+  EXPECT_NE(other.err.find("the processes differ in command and options"), std::string::npos) << other.err;
+}
+
 TEST_F(Job, CommandsOfOneProcessAreRefused) {
   const Folder folder;
   folder.generate("data", 100, 3);

@@ -21,6 +21,7 @@ class Jobs : public testing::TestWithParam<TrainedFamily> {
     setenv("SELFNORM_TEST_PROGRAM", SELFNORM_REAL_PROGRAM, 1);
     unsetenv("SELFNORM_TEST_EXTRA");
     unsetenv("SELFNORM_TEST_FOLDER");
+    unsetenv("SELFNORM_TEST_OTHER");
     patience("2");
     processes(1);
   }
@@ -189,6 +190,16 @@ TEST_F(Job, DifferentOptionsAreAnError) {
   EXPECT_NE(outcome.err.find("the processes differ in command and options"), std::string::npos)
       << outcome.err;
   EXPECT_EQ(outcome.err.find("selfnorm: error: "), outcome.err.rfind("selfnorm: error: ")) << outcome.err;
+}
+
+TEST_F(Job, DifferentVersionsAreAnError) {
+  const Folder folder;
+  folder.generate("data", 100, 3);
+  processes(2);
+  setenv("SELFNORM_TEST_OTHER", SELFNORM_ANOTHER_VERSION, 1);
+  const Outcome outcome = folder.run(endless("run"));
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("the processes differ in version"), std::string::npos) << outcome.err;
 }
 
 TEST_F(Job, DifferentDataAreAnError) {

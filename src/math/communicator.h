@@ -3,8 +3,8 @@
 // The order of every sum is that of one process, so the bits do not depend on how many there are.
 //
 // All processes make the same calls in the same order. An exchange begins with a header that says which one
-// it is and how the sender's work ended: a difference, and whatever was thrown in one process, is thrown in
-// all of them.
+// it is and how the sender's work ended: whatever was thrown in one process is thrown in all of them, and
+// BrokenJob (math/broken_job.h) where the calls differ.
 #pragma once
 
 #include <cstddef>

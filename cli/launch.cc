@@ -67,7 +67,9 @@ int launch_command(const Arguments& arguments) {
   }
   words.push_back(own_path());
   words.insert(words.end(), given.command.begin(), given.command.end());
-  if (std::ranges::find(words, "--threads") == words.end())
+  if (std::ranges::none_of(words, [](const std::string& word) {
+        return word == "--threads" || word.starts_with("--threads=");
+      }))
     words.insert(words.end(), {"--threads", std::to_string(std::max<uint64_t>(1, cores / processes))});
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

@@ -13,6 +13,7 @@
 #include "gpu/device.h"
 #include "grammar/parser.h"
 #include "interruption.h"
+#include "math/process/broken_job.h"
 #include "output.h"
 #include "processes.h"
 #include "selfnorm/error.h"
@@ -81,6 +82,8 @@ int run(const std::vector<std::string>& words) {
     return leave_processes(code);
   } catch (const Interrupted&) {
     return leave_processes(interrupted());
+  } catch (const BrokenJob& job) {
+    return fail("error", job.why, kUserError);
   } catch (const Error& error) {
     return fail("error", error.what(), kUserError);
   } catch (const std::system_error& error) {

@@ -78,7 +78,9 @@ void join_processes(const Arguments& arguments) {
         "built with, or by srun --mpi=pmix; or set SELFNORM_PROCESSES=alone if each is to work on its own",
         started->by, started->size, all.size());
   all.require_same("version", kVersion);
-  all.require_same("command and options", arguments.command + arguments.options.dump());
+  std::string options;
+  Json::to_cbor(arguments.options, options);  // takes the bytes of file names as they are
+  all.require_same("command and options", arguments.command + options);
   all.require_same("their processors, which would give other bits", processor_kernels());
   const std::string& device = arguments.common.device;
   if (device != "auto" && device != "cpu")

@@ -26,6 +26,16 @@ int ending(const Arguments& arguments, const RunDirectory& run, const RunResult&
   return result.diverged ? kDivergedExit : 0;
 }
 
+// Whatever the objective: some exchange numbers before the engine compares the data, and some never get
+// there.
+void require_same_data(const DataRecords& records) {
+  Communicator* const all = current_communicator();
+  if (all == nullptr) return;
+  std::string text;
+  for (const auto& [key, record] : records) text += key + ' ' + json_line(record) + '\n';
+  all->require_same("the data", text);
+}
+
 struct FollowingObserver : TrainObserver {
   bool stop_requested() override { return takes_interruption(); }
 };
@@ -39,7 +49,7 @@ int follow_training(Arguments arguments) {
   training->choose(arguments);
   const std::string run = current_communicator()->from_first("");
   if (run.empty()) return 0;
-  training->read(existing_folder_of(run));
+  require_same_data(training->read(existing_folder_of(run)).records);
   stop_in_order("");
   FollowingObserver observer;
   const RunResult result = training->train(
@@ -65,6 +75,7 @@ int train_command(const Arguments& given) {
   if (all != nullptr) all->from_first(is_complete ? "" : run.path());
   if (is_complete) return 0;
   ReadData data = training->read(run.existing_folder());
+  require_same_data(data.records);
   check_resumed_data(arguments, run, data.records);
   data.notes.insert(data.notes.end(), choices.begin(), choices.end());
   data.notes.push_back(checked_needs(arguments, run, data.needs));

@@ -13,6 +13,7 @@
 
 #include "base/failure.h"
 #include "base/module_path.h"
+#include "math/process/broken_job.h"
 #include "mpi/module.h"
 
 namespace selfnorm {
@@ -91,7 +92,8 @@ void wait_until(const Test& is_done) {
 class MpiLink final : public Link {
  public:
   explicit MpiLink(int64_t communicator) : module_(mpi_module()) {
-    must(module_.selfnorm_mpi_open(communicator, &rank_, &size_));
+    if (module_.selfnorm_mpi_open(communicator, &rank_, &size_) != 0)
+      throw_error("MPI: {}", module_.selfnorm_mpi_error());
   }
   ~MpiLink() override { module_.selfnorm_mpi_close(); }
   MpiLink(const MpiLink&) = delete;
@@ -129,7 +131,7 @@ class MpiLink final : public Link {
 
  private:
   void must(int status) const {
-    if (status != 0) throw_error("MPI: {}", module_.selfnorm_mpi_error());
+    if (status != 0) throw BrokenJob{fmt::format("MPI: {}", module_.selfnorm_mpi_error())};
   }
 
   // In pieces that MPI can count.

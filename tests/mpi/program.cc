@@ -21,6 +21,7 @@ class Jobs : public testing::TestWithParam<TrainedFamily> {
     setenv("SELFNORM_TEST_PROGRAM", SELFNORM_REAL_PROGRAM, 1);
     unsetenv("SELFNORM_TEST_EXTRA");
     unsetenv("SELFNORM_TEST_FOLDER");
+    unsetenv("SELFNORM_TEST_OTHER");
     patience("2");
     processes(1);
   }
@@ -191,6 +192,16 @@ TEST_F(Job, DifferentOptionsAreAnError) {
   EXPECT_EQ(outcome.err.find("selfnorm: error: "), outcome.err.rfind("selfnorm: error: ")) << outcome.err;
 }
 
+TEST_F(Job, DifferentVersionsAreAnError) {
+  const Folder folder;
+  folder.generate("data", 100, 3);
+  processes(2);
+  setenv("SELFNORM_TEST_OTHER", SELFNORM_ANOTHER_VERSION, 1);
+  const Outcome outcome = folder.run(endless("run"));
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("the processes differ in version"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Job, DifferentDataAreAnError) {
   const Folder folder;
   folder.generate("data", 100, 3);
@@ -203,6 +214,45 @@ TEST_F(Job, DifferentDataAreAnError) {
   const Outcome outcome = folder.run(endless("run"));
   EXPECT_NE(outcome.code, 0);
   EXPECT_NE(outcome.err.find("the processes differ in the data"), std::string::npos) << outcome.err;
+}
+
+// Also where nothing is trained by steps.
+TEST_F(Job, DifferentDataAreAnErrorOfFits) {
+  const Folder folder;
+  fs::create_directory(folder / "other");
+  write_lumps(folder, "data", 80, 1);
+  write_lumps(folder, "other/data", 80, 2);
+  processes(2);
+  setenv("SELFNORM_TEST_FOLDER", "other", 1);
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{"--objective", "fit", "--hold-out", "0.5"},
+        {"--objective", "fit", "--proposal", "mixture:3"},
+        {"--energy", "gaussian"}}) {
+    std::vector<std::string> words{"train", "density", "data",      "--format", "csv",
+                                   "--out", "run",     "--threads", "1",        "--no-report"};
+    words.insert(words.end(), how.begin(), how.end());
+    const Outcome outcome = folder.run(words);
+    EXPECT_NE(outcome.code, 0) << how[1];
+    EXPECT_NE(outcome.err.find("the processes differ in the data;"), std::string::npos) << outcome.err;
+    EXPECT_FALSE(fs::exists(folder / "run/model.safetensors")) << how[1];
+  }
+}
+
+// A file may have any name.
+TEST_F(Job, NamesThatAreNotUtf8) {
+  const Folder folder;
+  folder.generate("data\xff", 100, 3);
+  fs::copy(folder / "data\xff", folder / "data\xfe");
+  processes(2);
+  std::vector<std::string> words{"train", "classifier", "data\xff", "--quiet", "--no-report", "--out", "run"};
+  const Outcome outcome = folder.run(words);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  words.back() = "other";
+  words.insert(words.end(), {"--valid", "data\xff"});
+  setenv("SELFNORM_TEST_EXTRA", "--valid data\xfe", 1);
+  const Outcome other = folder.run(words);
+  EXPECT_NE(other.code, 0);
+  EXPECT_NE(other.err.find("the processes differ in command and options"), std::string::npos) << other.err;
 }
 
 TEST_F(Job, CommandsOfOneProcessAreRefused) {
@@ -228,6 +278,24 @@ TEST_F(Job, LaunchStartsIt) {
   expect_user_error(folder.run({"launch", "-n", "5000", "--", "train", "lm", "d"}), "expected 1 to 1024");
   setenv("SELFNORM_MPIRUN", "/bin/true", 1);
   expect_user_error(folder.run({"launch", "-n", "2", "--", "train", "lm", "d"}), "not the mpirun");
+  unsetenv("SELFNORM_MPIRUN");
+}
+
+// Of an mpirun that says what it was told.
+TEST_F(Job, LaunchLeavesThreadsThatAreSaid) {
+  const Folder folder;
+  folder.write("mpirun", "#!/bin/sh\necho \"Open MPI $*\"\n");
+  fs::permissions(folder / "mpirun", fs::perms::owner_all);
+  setenv("SELFNORM_MPIRUN", (folder / "mpirun").c_str(), 1);
+  const auto told = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"launch", "-n", "2", "--", "train", "lm", "d"};
+    words.insert(words.end(), more.begin(), more.end());
+    const std::string out = folder.run(words).out;
+    return out.substr(out.find(" train lm d") + 1);
+  };
+  EXPECT_EQ(told({"--threads=3"}), "train lm d --threads=3\n");
+  EXPECT_EQ(told({"--threads", "3"}), "train lm d --threads 3\n");
+  EXPECT_TRUE(told({"--out", "r"}).starts_with("train lm d --out r --threads "));
   unsetenv("SELFNORM_MPIRUN");
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/interruption.h"
+#include "math/process/broken_job.h"
 
 namespace selfnorm {
 namespace {
@@ -92,7 +93,8 @@ void Communicator::gather(std::span<SharedArray> arrays, const std::exception_pt
   const Stopwatch watch(traffic_.seconds);
   Header own{traffic_.exchanges++, 0, kind_of(failure)};
   for (const SharedArray& array : arrays) own.bytes += array.begin.back();
-  std::vector<Header> headers(static_cast<size_t>(size()));
+  thread_local std::vector<Header> headers;  // is there while it is sent, whatever is thrown
+  headers.assign(static_cast<size_t>(size()), {});
   headers[static_cast<size_t>(rank())] = own;
   const auto slice = [&](const SharedArray& array, int of) {
     const uint64_t begin = array.begin[static_cast<size_t>(of)];
@@ -119,11 +121,10 @@ void Communicator::gather(std::span<SharedArray> arrays, const std::exception_pt
 
 void Communicator::check(const Header& found, const Header& own, int rank) const {
   if (found.exchange == own.exchange && found.bytes == own.bytes) return;
-  throw_error(
+  throw BrokenJob{fmt::format(
       "the processes are out of step: process {} is at exchange {} of {} bytes, process {} at exchange {} of "
-      "{} "
-      "bytes; expected the same program, data and options everywhere",
-      rank, found.exchange, found.bytes, this->rank(), own.exchange, own.bytes);
+      "{} bytes; expected the same program, data and options everywhere",
+      rank, found.exchange, found.bytes, this->rank(), own.exchange, own.bytes)};
 }
 
 // The first error, or else the interruption. All processes know the headers, and so who speaks.

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <new>
 #include <numeric>
 
 #include "base/interruption.h"
+#include "math/process/broken_job.h"
 #include "math/process/shared_loop.h"
 #include "math/process/thread_job.h"
 #include "math/random.h"
@@ -195,17 +197,47 @@ TEST(Communicator, TheFirstErrorSpeaks) {
   });
 }
 
+// Also by code that works around errors.
 TEST(Communicator, ProcessesOutOfStepAreNoticed) {
   for (const bool in_size : {true, false})
     EXPECT_THROW(run_as_processes(2,
                                   [&](int rank) {
-                                    if (!in_size && rank == 1) any_process(false);
-                                    std::vector<int> values(in_size && rank == 1 ? 30 : 20);
-                                    shared_ranges(
-                                        values.size(), 10, [](size_t, size_t) {}, owned(values));
-                                    any_process(false);
+                                    try {
+                                      if (!in_size && rank == 1) any_process(false);
+                                      std::vector<int> values(in_size && rank == 1 ? 30 : 20);
+                                      shared_ranges(
+                                          values.size(), 10, [](size_t, size_t) {}, owned(values));
+                                      any_process(false);
+                                    } catch (const std::exception& error) {
+                                      ADD_FAILURE() << error.what();
+                                    }
                                   }),
-                 Error);
+                 BrokenJob);
+}
+
+// One of two processes, whose neighbour sends nothing but zeros: what was sent, and where.
+class ZerosLink final : public Link {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  uint64_t send(int, std::span<const std::byte> bytes) override {
+    place = bytes;
+    sent.assign(bytes.begin(), bytes.end());
+    return 0;
+  }
+  uint64_t receive(int, std::span<std::byte>) override { return 0; }
+  void wait(uint64_t) override {}
+
+  std::span<const std::byte> place;
+  std::vector<std::byte> sent;
+};
+
+// MPI may still read it.
+TEST(Communicator, WhatIsBeingSentStaysWhenProcessesAreOutOfStep) {
+  ZerosLink link;
+  Communicator all(link);
+  EXPECT_THROW(all.any(true), BrokenJob);
+  EXPECT_TRUE(std::ranges::equal(link.place, link.sent));
 }
 
 TEST(Communicator, AProcessThatEndsLeavesNobodyWaiting) {

@@ -94,7 +94,7 @@ TEST(Choice, FewTextsOfFewClassesGetPiecesOfWords) {
   const TrainingChoice choice = choose_training(of_classes(3, true, 400), true, given({}), options, true);
   EXPECT_EQ(choice.options,
             (std::vector<std::string>{"objective", "char-ngrams-min", "char-ngrams-max", "l2-from", "l2"}));
-  EXPECT_NE(choice.note.find("words and pieces of words (--char-ngrams-min 3 --char-ngrams-max 5)"),
+  EXPECT_NE(choice.note.find("words and pieces of words (char-ngrams-min 3 char-ngrams-max 5)"),
             std::string::npos)
       << choice.note;
 }

@@ -145,7 +145,7 @@ TEST_F(LanguageModel, WhatMakesNoSenseIsAnError) {
   expect_user_error(folder.run({"normalize", "tree", "-o", "n.safetensors"}), "sum to 1 as they are");
   expect_user_error(folder.run({"bounds", "snl", "test.txt"}), "is a language model");
   expect_user_error(folder.run({"evaluate", "snl", "classes", "test.txt"}), "evaluate them apart");
-  expect_user_error(folder.run({"evaluate", "snl", "empty.txt"}), "empty.txt: found no text");
+  expect_user_error(folder.run({"evaluate", "snl", "empty.txt"}), "empty.txt: the file is empty");
   expect_user_error(folder.run({"evaluate", "classes", "data.svm", "--limit", "3"}),
                     "--limit: classes is a classifier; it is for language models");
   expect_user_error(folder.run({"score", "snl", "test.txt", "--top", "3"}),

@@ -38,6 +38,7 @@ KeptColumns::KeptColumns(const std::vector<std::string>& names, const Frame& fra
 
 void KeptColumns::add(uint64_t row, std::vector<AnswerSheet::Cell>& cells) const {
   for (const FrameColumn& column : columns_) {
+    SELFNORM_CHECK(row < (column.is_numeric ? column.number.size() : column.level.size()));
     if (column.is_numeric)
       cells.push_back(std::isnan(column.number[row]) ? AnswerSheet::Cell()
                                                      : AnswerSheet::Cell(column.number[row]));

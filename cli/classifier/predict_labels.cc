@@ -136,6 +136,11 @@ int predict_labels(const Arguments& arguments) {
   for_each_block(given.data, options, [&](const RowBlock& block) {
     check_sparse(header, given.data, block.read.data);
     note_bad_rows(given.data, block.read.report);
+    if (!given.keep.empty() && block.read.report.format == Format::text)
+      throw_error(
+          "--keep: {} was read as lines of text, which have no columns; give a table (--format csv) with a "
+          "column of the name that the model's text has",
+          given.data);
     if (header.is_joint())
       answer_groups(model, block.read.data, top, sheet);
     else

@@ -91,6 +91,26 @@ TEST(PredictLabels, OfTablesWithTheirColumns) {
   expect_user_error(folder.run_on("", {"predict", "run"}), "empty");
 }
 
+// A table without the model's column of text is no list of texts, whatever its columns are called.
+TEST(PredictLabels, OfTablesWithoutTheColumnOfText) {
+  const Folder folder;
+  std::string text = "text,label\n", other = "id,message\n";
+  for (int i = 0; i < 60; ++i) {
+    text += i % 2 == 0 ? "wet wet grey day,rain\n" : "dry bright day,sun\n";
+    other += fmt::format("{},wet day\n", i);
+  }
+  folder.write("train.csv", text);
+  folder.write("other.csv", other);
+  folder.write("other.txt", other);
+  ASSERT_EQ(
+      folder.run({"train", "classifier", "train.csv", "--text", "text", "--out", "run", "--quiet"}).code, 0);
+  expect_user_error(folder.run({"predict", "run", "other.csv"}), "found no text column 'text'");
+  expect_user_error(folder.run({"predict", "run", "other.csv", "--keep", "id"}),
+                    "found no text column 'text'");
+  expect_user_error(folder.run({"predict", "run", "other.txt", "--keep", "id", "--quiet"}),
+                    "was read as lines of text, which have no columns");
+}
+
 TEST(PredictWords, NextWordsAndContinuations) {
   const Folder folder;
   folder.generate_text();

@@ -99,8 +99,10 @@ Format detect_format(Input& input, const ReadOptions& options) {
   if (extension({".npz"})) return Format::npz;
   if (extension({".safetensors"})) return Format::safetensors;
   if (extension({"-ubyte", ".idx"})) return Format::idx;
-  if (options.schema && options.schema->table && names_columns(input, options.schema->table->text_columns) &&
-      !options.schema->table->text_columns.empty())
+  const bool has_text_columns =
+      options.schema && options.schema->table && !options.schema->table->text_columns.empty();
+  if (has_text_columns && extension({".csv"})) return Format::csv;  // whose columns are then asked for
+  if (has_text_columns && names_columns(input, options.schema->table->text_columns))
     return input.peek(kHead).substr(0, input.peek(kHead).find('\n')).find('\t') != std::string_view::npos
                ? Format::tsv
                : Format::csv;

@@ -368,7 +368,7 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
 
   const std::string optimiser =
       choose_optimiser(options, parameter_shape(train.is_joint(), features, classes).size());
-  warn_about_other_steps(options, optimiser, observer);
+  warn_about_other_steps(given, optimiser, observer);
   if (options.l2_from > options.l2 && optimiser != "lbfgs")
     throw_error("l2-from {} is a path of full passes, which {} does not make; use l2", options.l2_from,
                 optimiser);

@@ -163,7 +163,7 @@ TEST(TrainLm, BadInputSaysWhereAndLeavesNothing) {
   error("nul.txt", {}, "nul.txt:2: found a NUL byte");
   error("marked.txt", {}, "marked.txt:1: found the word <s>");
   error("rare.txt", {}, "no word occurs 2 times or more; lower --min-count");
-  error("good.txt", {"--valid", "empty.txt"}, "empty.txt: the file is empty");
+  error("good.txt", {"--valid", "empty.txt"}, "empty.txt: found no text");
   error("good.txt", {"--order", "1"}, "order = 1");
   error("good.txt", {"--order", "17"}, "order = 17");
   error("good.txt", {"--min-count", "0"}, "min-count = 0");

@@ -93,7 +93,8 @@ void read_regressor(const LayoutReader& reader, selfnorm_table& out) {
 void read_density(const LayoutReader& reader, selfnorm_table& out) {
   const auto d = reader.number<uint32_t>("features");
   if (reader.file.metadata.contains("geometry"))
-    reader.fail("a density of angles or words, which the C runtime does not have; use the program or the library");
+    reader.fail(
+        "a density of angles or words, which the C runtime does not have; use the program or the library");
   out.energy = TableNetwork(reader, "energy");
   if (!out.energy.has_score() || (out.energy.inputs() != d && out.energy.inputs() != 0))
     reader.fail("the energy does not take " + std::to_string(d) + " columns");

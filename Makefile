@@ -74,7 +74,7 @@ wheel: ## a wheel in build/wheel that needs no installed selfnorm
 	$(call packages,$(LIBRARY_PACKAGES) $(PYTHON_PACKAGES))
 	$(PYTHON) -m pip wheel --no-build-isolation --no-deps --wheel-dir build/wheel .
 
-demo: ## a self-normalised language model on the dictionary gcide, raw against exact (2 minutes after the build)
+demo: ## a self-normalised language model on the dictionary gcide, raw against exact (a minute after the build)
 	$(call packages,$(DEMO_PACKAGES))
 	cmake --preset release -DSELFNORM_BUILD_TESTS=OFF
 	cmake --build --preset release -j $(JOBS) --target selfnorm_program

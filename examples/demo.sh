@@ -11,8 +11,8 @@ examples/gcide.sh > "$out/gcide.txt"
 awk -v out="$out" '{ print > (out (NR % 50 == 0 ? "/test.txt" : "/train.txt")) }' "$out/gcide.txt"
 wc -lw "$out/train.txt" "$out/test.txt"
 echo
-echo "== selfnorm train lm $out/train.txt --order 5 --min-count 3 --out $out/lm"
-"$program" train lm "$out/train.txt" --order 5 --min-count 3 --out "$out/lm" --overwrite
+echo "== selfnorm train lm $out/train.txt --order 5 --min-count 3 --epochs 2 --out $out/lm"
+"$program" train lm "$out/train.txt" --order 5 --min-count 3 --epochs 2 --out "$out/lm" --overwrite
 echo
 echo "== selfnorm evaluate $out/lm $out/test.txt --timing"
 "$program" evaluate "$out/lm" "$out/test.txt" --timing

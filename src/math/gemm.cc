@@ -2,10 +2,41 @@
 
 #include <cblas.h>
 
+#include <cstdlib>
+#include <string_view>
+
+// How OpenBLAS chooses its kernels when it is loaded (driver/others/dynamic.c); absent where it was built for
+// one processor.
+extern "C" {
+__attribute__((weak)) void gotoblas_dynamic_quit();
+__attribute__((weak)) void gotoblas_dynamic_init();
+}
+
 namespace selfnorm {
 namespace {
 
 blasint narrow(size_t value) { return static_cast<blasint>(value); }
+
+// Kernels are chosen by the processor's model number, and a model newer than the library gets those of 2004
+// (SSE3, "Prescott"): a quarter of the speed. Then they are chosen again, by what the processor can do.
+void choose_kernels() {
+  constexpr const char* kChoice = "OPENBLAS_CORETYPE";  // OpenBLAS's own; what a user says stands
+  if (gotoblas_dynamic_init == nullptr || gotoblas_dynamic_quit == nullptr ||
+      std::getenv(kChoice) != nullptr || openblas_get_corename() != std::string_view("Prescott") ||
+      !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+    return;
+  }
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512cd");
+  setenv(kChoice, avx512 ? "SkylakeX" : "Haswell", 1);
+  gotoblas_dynamic_quit();
+  gotoblas_dynamic_init();
+  unsetenv(kChoice);
+}
+
+// When the library is loaded, before there is a thread that could be within a product.
+[[maybe_unused]] const bool kKernelsChosen = (choose_kernels(), true);
 
 void use_one_thread() {
   static const bool once = [] {

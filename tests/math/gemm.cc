@@ -1,6 +1,9 @@
 #include "math/gemm.h"
 
+#include <cblas.h>
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 #include "random_data.h"
 
@@ -40,6 +43,17 @@ TEST(Gemm, ByRowsAgreesWithTripleLoops) {
       EXPECT_NEAR(c[i * n + j], expected, 1e-5);
     }
   }
+}
+
+TEST(Gemm, KernelsAreThoseOfTheProcessorAlsoWhereOpenBlasDoesNotKnowIt) {
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr)
+    GTEST_SKIP() << "OPENBLAS_CORETYPE is set: its kernels are used";
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2";
+  const float one = 1;
+  float c = 0;
+  gemm(1, 1, 1, &one, 1, &one, 1, 0.0F, &c, 1);
+  EXPECT_EQ(c, 1.0F);
+  EXPECT_STRNE(openblas_get_corename(), "Prescott");
 }
 
 }  // namespace

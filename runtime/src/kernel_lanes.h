@@ -37,6 +37,18 @@ struct Hidden {
   }
 };
 
+template <size_t width>
+struct ZerosAndOnes {
+  float value[2 * width] = {};
+  constexpr ZerosAndOnes() {
+    for (size_t i = width; i < 2 * width; ++i) value[i] = 1;
+  }
+};
+template <size_t width>
+constexpr ZerosAndOnes<width> kZerosAndOnes;
+
+// What is left behind the last whole vector is a vector that ends with the row, whose lanes that were added
+// before are times 0.
 template <class Lanes, class Weight, class Vector>
 float dot(const Weight* w, const Vector& x, size_t n) {
   constexpr size_t kWidth = Lanes::kWidth;
@@ -49,6 +61,11 @@ float dot(const Weight* w, const Vector& x, size_t n) {
     d = fma(Lanes::load(w + j + 3 * kWidth), x.lanes(j + 3 * kWidth), d);
   }
   for (; j + kWidth <= n; j += kWidth) a = fma(Lanes::load(w + j), x.lanes(j), a);
+  if (j < n && n >= kWidth) {
+    const Lanes is_new = Lanes::load(kZerosAndOnes<kWidth>.value + (n - j));
+    b = fma(Lanes::load(w + n - kWidth), fma(x.lanes(n - kWidth), is_new, Lanes::fill(0)), b);
+    j = n;
+  }
   float total = sum(add(add(a, b), add(c, d)));
   for (; j < n; ++j) total += widen(w[j]) * x.value(j);
   return total;
@@ -169,6 +186,33 @@ void add_scaled(float a, const float* x, size_t n, float* y) {
 }
 
 template <class Lanes>
+void add_four(const float* a, const float* const* x, size_t n, float* y) {
+  const Lanes p = Lanes::fill(a[0]), q = Lanes::fill(a[1]), r = Lanes::fill(a[2]), s = Lanes::fill(a[3]);
+  size_t j = 0;
+  for (; j + Lanes::kWidth <= n; j += Lanes::kWidth) {
+    const Lanes two = fma(q, Lanes::load(x[1] + j), fma(p, Lanes::load(x[0] + j), Lanes::load(y + j)));
+    fma(s, Lanes::load(x[3] + j), fma(r, Lanes::load(x[2] + j), two)).store(y + j);
+  }
+  for (; j < n; ++j)
+    for (size_t i = 0; i < 4; ++i) y[j] += a[i] * x[i][j];
+}
+
+template <class Lanes>
+double sum_up_to(size_t n, const float* doubt, const float* worth, float most) {
+  const Lanes limit = Lanes::fill(most);
+  Lanes a = Lanes::fill(0), b = a;
+  size_t j = 0;
+  for (; j + 2 * Lanes::kWidth <= n; j += 2 * Lanes::kWidth) {
+    a = add(a, where_at_most(Lanes::load(worth + j), limit, Lanes::load(doubt + j)));
+    const size_t k = j + Lanes::kWidth;
+    b = add(b, where_at_most(Lanes::load(worth + k), limit, Lanes::load(doubt + k)));
+  }
+  double total = static_cast<double>(sum(add(a, b)));
+  for (; j < n; ++j) total += worth[j] <= most ? static_cast<double>(doubt[j]) : 0;
+  return total;
+}
+
+template <class Lanes>
 void hidden(const HiddenSum& sum, float* h) {
   const Hidden<Lanes> units{sum};
   size_t j = 0;
@@ -189,7 +233,9 @@ constexpr Kernels kernels_of(const char* name) {
           dot_rows<Lanes, int8_t>,
           cluster_shares<Lanes>,
           exp_sum<Lanes>,
+          sum_up_to<Lanes>,
           add_scaled<Lanes>,
+          add_four<Lanes>,
           hidden<Lanes>,
           hidden_dot<Lanes, float>,
           hidden_dot<Lanes, uint16_t>,

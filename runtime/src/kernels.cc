@@ -72,6 +72,11 @@ L max(const PortableLanes<L, T, n>& a, const PortableLanes<L, T, n>& b) {
   return L::each([&](size_t i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
 }
 
+// x where a <= b, else 0
+inline Portable where_at_most(const Portable& a, const Portable& b, const Portable& x) {
+  return Portable::each([&](size_t i) { return a.v[i] <= b.v[i] ? x.v[i] : 0; });
+}
+
 // Adding 1.5 x 2^23 leaves no fraction bits: round to nearest for |a| < 2^22; 1.5 x 2^52 for |a| < 2^51.
 inline Portable round(Portable a) {
   for (float& lane : a.v) lane = (lane + 12582912.0f) - 12582912.0f;

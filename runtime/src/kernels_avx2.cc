@@ -43,6 +43,10 @@ struct Avx2 {
 inline Avx2 add(Avx2 a, Avx2 b) { return {_mm256_add_ps(a.v, b.v)}; }
 inline Avx2 fma(Avx2 a, Avx2 b, Avx2 c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 inline Avx2 max(Avx2 a, Avx2 b) { return {_mm256_max_ps(a.v, b.v)}; }
+// x where a <= b, else 0
+inline Avx2 where_at_most(Avx2 a, Avx2 b, Avx2 x) {
+  return {_mm256_and_ps(_mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ), x.v)};
+}
 inline Avx2 round(Avx2 a) { return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
 
 inline Avx2 power_of_two(Avx2 n) {

@@ -12,8 +12,7 @@ namespace {
 constexpr uint64_t kRowsAtOnce = 256;
 }  // namespace
 
-bool Scorer::cluster_sum(const Query& query, std::span<const DoubtfulCluster> clusters,
-                         LogSumExp* out) const {
+bool Scorer::cluster_sum(const Query& query, std::span<const uint32_t> clusters, LogSumExp* out) const {
   const ClusterLayout& c = layout_.ladder.clusters;
   const size_t d = layout_.features;
   const bool has_rows = query.index == nullptr && !c.rows.empty();
@@ -21,9 +20,7 @@ bool Scorer::cluster_sum(const Query& query, std::span<const DoubtfulCluster> cl
   double scores[kRowsAtOnce];
   size_t filled = 0;
   const auto add = [&] {
-    double check = 0;  // not finite when a score is not
-    for (size_t i = 0; i < filled; ++i) check += 0 * scores[i];
-    if (check != 0) return false;
+    if (!are_finite({scores, filled})) return false;
     LogSumExp part;
     part.sum = kernels_->exp_sum(scores, filled, &part.max);
     out->merge(part);
@@ -32,11 +29,11 @@ bool Scorer::cluster_sum(const Query& query, std::span<const DoubtfulCluster> cl
   };
   *out = {};
   for (size_t next = 0; next < clusters.size(); ++next) {
-    if (has_rows && next + 1 < clusters.size() && c.begin[clusters[next + 1].cluster] < layout_.classes)
-      prefetch_row(c.rows.data() + uint64_t{c.begin[clusters[next + 1].cluster]} * d, d);
-    const uint64_t end = c.begin[clusters[next].cluster + 1];
+    if (has_rows && next + 1 < clusters.size() && c.begin[clusters[next + 1]] < layout_.classes)
+      prefetch_row(c.rows.data() + uint64_t{c.begin[clusters[next + 1]]} * d, d);
+    const uint64_t end = c.begin[clusters[next] + 1];
     if (end > layout_.classes) return false;
-    for (uint64_t first = c.begin[clusters[next].cluster]; first < end;) {
+    for (uint64_t first = c.begin[clusters[next]]; first < end;) {
       const size_t n = std::min<uint64_t>(kRowsAtOnce - filled, end - first);
       if (has_rows) {
         kernels_->dot_bf16({c.rows.data() + first * d, n, d, query.value.data()}, products);
@@ -60,17 +57,24 @@ bool Scorer::cluster_sum(const Query& query, std::span<const DoubtfulCluster> cl
 bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* out) const {
   const ClusterLayout& c = layout_.ladder.clusters;
   const size_t n = c.clusters(), d = layout_.features;
-  return with_floats(2 * n, [&](float* work) {
-    float *share = work, *doubt = work + n;
+  return with_floats(3 * n, [&](float* work) {
+    float *share = work, *doubt = work + n, *worth = work + 2 * n;
     double square = 0;
     std::copy(c.mass.begin(), c.mass.end(), share);
+    float factor[4];
+    const float* slope[4];
+    size_t filled = 0;
     for (size_t i = 0; i < query.value.size(); ++i) {
       const float v = query.value[i];
       if (v == 0) continue;
       square += static_cast<double>(v) * static_cast<double>(v);
-      kernels_->add_scaled(v, c.centroid.data() + (query.index == nullptr ? i : query.index[i]) * n, n,
-                           share);
+      factor[filled] = v;
+      slope[filled] = c.centroid.data() + (query.index == nullptr ? i : query.index[i]) * n;
+      if (++filled < 4) continue;
+      kernels_->add_four(factor, slope, n, share);
+      filled = 0;
     }
+    for (size_t i = 0; i < filled; ++i) kernels_->add_scaled(factor[i], slope[i], n, share);
     const auto q = static_cast<float>(square / static_cast<double>(c.norm[0]));
     if (!std::isfinite(q)) return false;
     kernels_->add_scaled(q, c.centroid.data() + d * n, n, share);
@@ -78,11 +82,11 @@ bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* 
     if (!std::isfinite(all.most) || !std::isfinite(all.total) || !std::isfinite(all.doubt)) return false;
 
     NearestSum sum;
-    const auto exact = [&](std::span<const DoubtfulCluster> some, LogSumExp* total) {
+    const auto exact = [&](std::span<const uint32_t> some, LogSumExp* total) {
       return cluster_sum(query, some, total);
     };
-    if (!nearest_sum(all, static_cast<double>(q), {{share, n}, {doubt, n}, c.scatter, c.begin}, rung.stop,
-                     exact, &sum))
+    if (!nearest_sum(*kernels_, all, static_cast<double>(q),
+                     {{share, n}, {doubt, n}, {worth, n}, c.scatter, c.begin}, rung.stop, exact, &sum))
       return false;
     double t = 0;
     if (sum.has_tail()) {

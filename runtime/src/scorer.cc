@@ -243,12 +243,13 @@ double Scorer::network(const Query& query, const NormalizerLayout& b, std::span<
   for (size_t first = 0; first < b.output.size(); first += kBlock) {
     const size_t n = std::min<size_t>(kBlock, b.output.size() - first);
     if (!b.hidden_weight.empty()) dots(b.hidden_weight.data() + first * d, n);
-    for (size_t i = 0; i < n; ++i) {
-      double unit = static_cast<double>(products[i]) + b.hidden_bias[first + i];
-      for (size_t e = 0; e < count; ++e) unit += extra_weight[(first + i) * count + e] * extras[e];
-      if (!std::isfinite(unit)) return NAN;
-      sum += b.output[first + i] * std::max(0.0, unit);
-    }
+    double unit[kBlock];
+    for (size_t i = 0; i < n; ++i) unit[i] = static_cast<double>(products[i]) + b.hidden_bias[first + i];
+    for (size_t e = 0; e < count; ++e)
+      for (size_t i = 0; i < n; ++i) unit[i] += extra_weight[(first + i) * count + e] * extras[e];
+    if (!are_finite({unit, n})) return NAN;
+    for (size_t i = 0; i < n; ++i) unit[i] = std::max(0.0, unit[i]);
+    for (size_t i = 0; i < n; ++i) sum += b.output[first + i] * unit[i];
   }
   return sum;
 }

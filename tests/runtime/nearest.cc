@@ -293,7 +293,7 @@ TEST(Ladder, AChangedOrderIsNotFollowed) {
 TEST(NearestSum, IsRightWhereEstimatesAreFarTooLarge) {
   constexpr size_t kClusters = 42;
   for (const float wrong : {20.0f, 45.0f, 70.0f}) {
-    std::vector<float> share(kClusters), doubt(kClusters), truth(kClusters);
+    std::vector<float> share(kClusters), doubt(kClusters), worth(kClusters), truth(kClusters);
     const std::vector<float> scatter(kClusters, 0.4f);
     std::vector<uint32_t> begin{0};
     double total = 0;
@@ -303,16 +303,18 @@ TEST(NearestSum, IsRightWhereEstimatesAreFarTooLarge) {
       total += std::exp(static_cast<double>(truth[j]));
       begin.push_back(begin.back() + 3);
     }
+    const runtime::Kernels& kernels = runtime::best_kernels();
     const runtime::ClusterShares all =
-        runtime::best_kernels().cluster_shares(kClusters, scatter.data(), 5, share.data(), doubt.data());
+        kernels.cluster_shares(kClusters, scatter.data(), 5, share.data(), doubt.data());
     size_t asked = 0;
-    const auto exact = [&](std::span<const runtime::DoubtfulCluster> some, LogSumExp* sum) {
-      for (const auto& cluster : some) sum->add(static_cast<double>(truth[cluster.cluster]));
+    const auto exact = [&](std::span<const uint32_t> some, LogSumExp* sum) {
+      for (const uint32_t cluster : some) sum->add(static_cast<double>(truth[cluster]));
       asked += some.size();
       return true;
     };
     runtime::NearestSum sum;
-    ASSERT_TRUE(runtime::nearest_sum(all, 5, {share, doubt, scatter, begin}, 0.01, exact, &sum));
+    ASSERT_TRUE(
+        runtime::nearest_sum(kernels, all, 5, {share, doubt, worth, scatter, begin}, 0.01, exact, &sum));
     EXPECT_NEAR(sum.log_z(0), std::log(total), 0.01) << wrong;
     EXPECT_LE(asked, kClusters);
     EXPECT_EQ(sum.cost, 3 * asked);

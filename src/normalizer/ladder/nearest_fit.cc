@@ -83,19 +83,20 @@ std::vector<float> scatters(const ClassClusters& clusters, std::span<const float
 std::vector<NearestSum> sums_of(const ClassClusters& clusters, std::span<const float> g,
                                 std::span<const float> m, std::span<const double> q, double stop) {
   const size_t n = clusters.clusters();
+  const runtime::Kernels& kernels = runtime::best_kernels();
   std::vector<NearestSum> out(q.size());
   parallel_ranges(q.size(), 16, [&](size_t begin, size_t end) {
-    std::vector<float> share(n), doubt(n);
+    std::vector<float> share(n), doubt(n), worth(n);
     for (size_t i = begin; i < end; ++i) {
       std::copy_n(m.data() + i * n, n, share.data());
-      const runtime::ClusterShares all = runtime::best_kernels().cluster_shares(
+      const runtime::ClusterShares all = kernels.cluster_shares(
           n, clusters.scatter.data(), static_cast<float>(q[i]), share.data(), doubt.data());
-      const auto exact = [&](std::span<const runtime::DoubtfulCluster> some, LogSumExp* sum) {
-        for (const runtime::DoubtfulCluster& cluster : some)
-          sum->add(static_cast<double>(g[i * n + cluster.cluster]));
+      const auto exact = [&](std::span<const uint32_t> some, LogSumExp* sum) {
+        for (const uint32_t cluster : some) sum->add(static_cast<double>(g[i * n + cluster]));
         return true;
       };
-      runtime::nearest_sum(all, q[i], {share, doubt, clusters.scatter, clusters.begin}, stop, exact, &out[i]);
+      runtime::nearest_sum(kernels, all, q[i], {share, doubt, worth, clusters.scatter, clusters.begin}, stop,
+                           exact, &out[i]);
     }
   });
   return out;

@@ -105,8 +105,12 @@ struct Kernels {
   // sum_i exp(s_i - max) and max = max_i s_i, for n >= 1 finite s_i; relative error below 5e-7 (differences
   // in double, then Cephes expf, degree 5, in lanes), and at least 1.
   double (*exp_sum)(const double* s, size_t n, double* max);
+  // The sum of those doubt_j whose worth_j <= most; no worth_j is NaN.
+  double (*sum_up_to)(size_t n, const float* doubt, const float* worth, float most);
   // y_j += a x_j
   void (*add_scaled)(float a, const float* x, size_t n, float* y);
+  // y_j += a_i x_ij for i = 0 .. 3 in turn, to the bits of four times add_scaled
+  void (*add_four)(const float* a, const float* const* x, size_t n, float* y);
   // h, and w . h without writing h down: the same bits as dot_* of the h that `hidden` gives.
   void (*hidden)(const HiddenSum& sum, float* h);
   float (*hidden_dot_f32)(const HiddenSum& sum, const float* w);

@@ -5,10 +5,17 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 
 namespace selfnorm {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+inline bool are_finite(std::span<const double> values) {
+  unsigned good = 1;  // no branch, so that it is done in vectors
+  for (const double v : values) good &= std::fabs(v) < kInfinity ? 1u : 0u;
+  return good == 1;
+}
 
 struct LogSumExp {
   double max = -kInfinity;

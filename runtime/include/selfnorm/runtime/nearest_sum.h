@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "selfnorm/runtime/kernels.h"
@@ -37,40 +39,28 @@ struct NearestSum {
   }
 };
 
-// A cluster that may have to be summed.
-struct DoubtfulCluster {
-  float worth;  // doubt by class
-  uint32_t cluster;
-
-  bool operator<(const DoubtfulCluster& other) const {  // the worthiest is the greatest
-    return worth != other.worth ? worth < other.worth : cluster > other.cluster;
-  }
-};
-inline constexpr size_t kMostDoubtful = 1024;
-
-// Clusters whose doubts together are within the bound need not be summed, so none is that has less than its
-// part of it.
-inline size_t doubtful_clusters(std::span<const float> doubt, std::span<const uint32_t> begin, double bound,
-                                DoubtfulCluster* out) {
-  for (auto least = static_cast<float>(bound / static_cast<double>(doubt.size()));;
-       least = std::max(4 * least, 1e-36f)) {
-    size_t n = 0;
-    for (size_t j = 0; j < doubt.size() && n <= kMostDoubtful; ++j) {
-      if (!(doubt[j] > least)) continue;
-      if (n < kMostDoubtful)
-        out[n] = {doubt[j] / static_cast<float>(begin[j + 1] - begin[j]), static_cast<uint32_t>(j)};
-      ++n;
-    }
-    if (n <= kMostDoubtful) return n;
-  }
-}
-
 // What Kernels::cluster_shares writes, and what it read.
 struct SharedClusters {
-  std::span<float> share, doubt;  // of clusters that were summed: 0
+  std::span<float> share, doubt, worth;  // of clusters that were summed: 0; the doubt by class, written here
   std::span<const float> scatter;
   std::span<const uint32_t> begin;
 };
+
+inline constexpr size_t kMostAtOnce = 1024;  // clusters that are summed together
+
+// The largest worth, but for a fiftieth of it, for which the doubts of all clusters up to it are within the
+// bound together.
+inline float worth_within(const Kernels& kernels, const SharedClusters& all, double bound) {
+  constexpr int kHalvings = 14;  // of 0 .. infinity: floats above 0 are ordered as their bits are
+  uint32_t low = 0, high = std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
+  for (int i = 0; i < kHalvings; ++i) {
+    const uint32_t middle = low + (high - low) / 2;
+    const float worth = std::bit_cast<float>(middle);
+    const double doubt = kernels.sum_up_to(all.doubt.size(), all.doubt.data(), all.worth.data(), worth);
+    (doubt <= bound ? low : high) = middle;
+  }
+  return std::bit_cast<float>(low);
+}
 
 // Below this part of what it was estimated to be, the sum has lost the digits of its smaller terms.
 inline constexpr double kLostLevel = 1e-3;
@@ -96,37 +86,39 @@ inline void rescale(const SharedClusters& all, NearestSum* sum) {
   }
 }
 
-// `first` is the result of Kernels::cluster_shares, `square` that of x; exact(candidates, &sum) gives the
+// `first` is the result of Kernels::cluster_shares, `square` that of x; exact(clusters, &sum) gives the
 // LogSumExp of some clusters together, or false, which ends it. As many are asked for at once as the shares
-// say are needed. Where clusters turn out to be far smaller than they were estimated, what is left is looked
-// at again, in units of what is left.
+// say are needed, those with the largest doubt by class. Where clusters turn out to be far smaller than they
+// were estimated, what is left is looked at again, in units of what is left.
 template <class Exact>
-bool nearest_sum(const ClusterShares& first, double square, const SharedClusters& all, double stop,
-                 const Exact& exact, NearestSum* out) {
+bool nearest_sum(const Kernels& kernels, const ClusterShares& first, double square, const SharedClusters& all,
+                 double stop, const Exact& exact, NearestSum* out) {
   *out = {static_cast<double>(first.most), 0, first.total, first.doubt, square, 0};
+  const size_t n = all.share.size();
   for (;;) {
+    for (size_t j = 0; j < n; ++j)
+      all.worth[j] = all.doubt[j] / static_cast<float>(static_cast<int32_t>(all.begin[j + 1] - all.begin[j]));
     const double level = out->near + out->left;
-    const auto bound = [&] { return stop * stop * (out->near + out->left) * (out->near + out->left); };
-    DoubtfulCluster candidate[kMostDoubtful];
-    DoubtfulCluster* last = candidate + doubtful_clusters(all.doubt, all.begin, bound(), candidate);
-    std::make_heap(candidate, last);  // behind it those that were taken, the latest first
-    while (last > candidate && out->near + out->left > kLostLevel * level) {
-      const double most = bound();
-      const auto is_doubted = [&] {
-        return stop == 0 || out->rest > most;
-      };  // 0: all, however doubts are rounded
-      if (!is_doubted()) break;
-      DoubtfulCluster* const end = last;
-      while (last > candidate && is_doubted()) {
-        std::pop_heap(candidate, last--);
-        const uint32_t j = last->cluster;
+    while (out->near + out->left > kLostLevel * level) {
+      const double bound = stop * stop * (out->near + out->left) * (out->near + out->left);
+      if (stop > 0 && out->rest <= bound) break;
+      const float least =
+          worth_within(kernels, all, bound);  // 0 where stop is: all, however doubts are rounded
+      uint32_t chosen[kMostAtOnce + 1];
+      size_t count = 0;
+      for (size_t j = 0; j < n && count < kMostAtOnce; ++j) {
+        chosen[count] = static_cast<uint32_t>(j);
+        count += all.worth[j] > least ? 1 : 0;
+      }
+      if (count == 0) break;
+      for (const uint32_t j : std::span(chosen, count)) {
         out->left = std::max(0.0, out->left - static_cast<double>(all.share[j]));
         out->rest = std::max(0.0, out->rest - static_cast<double>(all.doubt[j]));
         out->cost += all.begin[j + 1] - all.begin[j];
-        all.share[j] = all.doubt[j] = 0;
+        all.share[j] = all.doubt[j] = all.worth[j] = 0;
       }
       LogSumExp sum;
-      if (!exact(std::span<const DoubtfulCluster>(last, end), &sum)) return false;
+      if (!exact(std::span<const uint32_t>(chosen, count), &sum)) return false;
       out->near += sum.sum * std::exp(sum.max - out->most);
     }
     if (!(out->near + out->left < 0.5 * level)) return true;

@@ -68,7 +68,7 @@ class Scorer {
                  const double* extras) const;
   bool nearest(const Query& query, const RungLayout& rung, Approximation* out) const;
   // The exact sum over the classes of some clusters.
-  bool cluster_sum(const Query& query, std::span<const DoubtfulCluster> clusters, LogSumExp* out) const;
+  bool cluster_sum(const Query& query, std::span<const uint32_t> clusters, LogSumExp* out) const;
 
   void dot(const Query& query, uint64_t first, std::span<float> out) const;
   double finish(double product, uint64_t k) const;

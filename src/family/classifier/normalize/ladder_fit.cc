@@ -25,7 +25,7 @@ namespace {
 constexpr uint64_t kLadderStream = 0x6c616464, kPartStream = 0x70617274;  // "ladd", "part"
 constexpr uint64_t kFewestFitted = 200;
 constexpr double kMostScores = 4e12;  // multiplications that exact sums may take
-constexpr double kTimedSeconds = 1;
+constexpr double kTimedSeconds = 0.02;
 constexpr int kTimedAtOnce = 4;
 // The stops of rungs of kind nearest, in units of the error that is allowed.
 constexpr double kStops[] = {4, 2, 1, 0.5, 0.33, 0.25, 0.2, 0.14, 0.1, 0.07, 0.05};

@@ -1,10 +1,10 @@
 #include <utility>
 
 #include "classifier/evaluation_report.h"
-#include "classifier/served_kind.h"
 #include "commands.h"
 #include "gpu/device.h"
 #include "run/reading_note.h"
+#include "served_kind.h"
 
 namespace selfnorm::cli {
 namespace {

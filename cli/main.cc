@@ -13,7 +13,7 @@
 #include "gpu/device.h"
 #include "grammar/parser.h"
 #include "interruption.h"
-#include "math/process/broken_job.h"
+#include "math/process/link.h"
 #include "output.h"
 #include "processes.h"
 #include "selfnorm/error.h"

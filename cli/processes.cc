@@ -16,7 +16,7 @@
 #include "gpu/device.h"
 #include "grammar/arguments.h"
 #include "interruption.h"
-#include "math/process/processor.h"
+#include "math/gemm.h"
 #include "mpi/job.h"
 #include "output.h"
 #include "version.h"

@@ -4,7 +4,6 @@
 #include "base/failure.h"
 #include "classifier/model_header.h"
 #include "classifier/runtime_model.h"
-#include "classifier/served_kind.h"
 #include "commands.h"
 #include "data/string_index.h"
 #include "gpu/device.h"
@@ -12,6 +11,7 @@
 #include "normalizer/device_head.h"
 #include "output.h"
 #include "run/reading_note.h"
+#include "served_kind.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/example_source.h"
 #include "math/random.h"
 
 namespace selfnorm {
@@ -73,6 +75,12 @@ std::vector<Real> random_vector(size_t n, uint64_t seed, double scale = 1) {
   std::vector<Real> out(n);
   for (Real& v : out) v = static_cast<Real>(scale * random.normal());
   return out;
+}
+
+// (train, held out)
+inline std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed) {
+  const auto [train, held_out] = random_split(data.examples(), fraction, seed);
+  return {subset(data, train), subset(data, held_out)};
 }
 
 }  // namespace selfnorm

@@ -10,7 +10,6 @@
 #include "classifier/evaluation_report.h"
 #include "classifier/ladder_report.h"
 #include "document/section/audit_section.h"
-#include "document/section/normalize_section.h"
 #include "family/classifier/normalize/trade_off_section.h"
 #include "output.h"
 #include "run/model_document.h"

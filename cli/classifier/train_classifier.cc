@@ -4,20 +4,18 @@
 
 #include "base/failure.h"
 #include "classifier/evaluation_report.h"
+#include "classifier/ladder_report.h"
 #include "classifier/model_header.h"
-#include "classifier/train_ladder.h"
 #include "commands.h"
 #include "data/example_source.h"
 #include "data/input/source.h"
 #include "data/plausible.h"
-#include "data/string_index.h"
 #include "data/text/text_encoder.h"
 #include "family/classifier/choice.h"
 #include "family/classifier/loop.h"
-#include "family/classifier/trainer.h"
+#include "family/classifier/network/classifier_rows.h"
 #include "grammar/option_list.h"
 #include "model/encoder.h"
-#include "model/text_model.h"
 #include "objective/registry.h"
 #include "output.h"
 #include "run/model_document.h"
@@ -29,10 +27,9 @@ namespace selfnorm::cli {
 namespace {
 
 struct TrainingData {
-  Dataset train;
-  std::optional<Dataset> valid, unlabelled;
-  std::vector<uint64_t> held_out;  // numbers, in the file, of what `valid` is made of
-  std::optional<TextEncoder> text;
+  ClassifierRows rows;
+  std::optional<Dataset> unlabelled;
+  std::vector<uint64_t> held_out;  // numbers, in the file, of the rows held out
   std::optional<TableEncoder> table;
   std::string target;              // column of a table
   std::vector<std::string> notes;  // held until all inputs are known to be good
@@ -51,20 +48,16 @@ void check_classifier_options(const Arguments& arguments) {
   if (objective_entry(given.options.objective.name).seam == ObjectiveSeam::tree &&
       !given.options.encoder.is_network())
     throw Error("--objective hierarchical needs --encoder bag");
-  if (!given.options.encoder.embeddings.empty() && !given.options.encoder.is_network())
-    throw Error("--embeddings needs --encoder bag");
-  if (given.options.encoder.hidden > 0 && !given.options.encoder.is_network())
-    throw_error("--hidden {} needs --encoder bag", given.options.encoder.hidden);
   arguments.reader.options.validate();
 }
 
 Schema schema_of(const TrainingData& data) {
-  return {.labels = data.train.labels,
-          .feature_count = data.train.features.columns(),
-          .feature_names = data.train.feature_names,
-          .text = data.text,
+  return {.labels = data.rows.train.labels,
+          .feature_count = data.rows.train.features.columns(),
+          .feature_names = data.rows.train.feature_names,
+          .text = data.rows.text,
           .target = data.target,
-          .is_joint = data.train.is_joint(),
+          .is_joint = data.rows.train.is_joint(),
           .table = data.table};
 }
 
@@ -103,25 +96,6 @@ constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
     "classes, or --encoder bag";
 
-EncoderPlan network_plan(const Dataset& data) {
-  EncoderPlan plan;
-  plan.kind = EncoderKind::Bag;
-  plan.inputs = data.features.columns();
-  plan.classes = data.classes();
-  plan.examples = data.examples();
-  return plan;
-}
-
-void check_encoder(const EncoderOptions& encoder, const Dataset& data) {
-  const bool is_fit = encoder.kind == "auto" || (encoder.kind == "identity") != data.features.is_sparse;
-  if (!is_fit)
-    throw_error("--encoder {}: expected {} data, found {} ones", encoder.kind,
-                encoder.kind == "identity" ? "dense" : "sparse",
-                data.features.is_sparse ? "sparse" : "dense");
-  if (encoder.is_network() && data.is_joint())
-    throw Error("--encoder bag: expected classes, found groups of alternatives (qid:)");
-}
-
 // Known to fail, so before anything is said or made.
 void check_classes(const Dataset& data, const TrainArguments& given, Format format) {
   const TrainOptions& options = given.options;
@@ -138,26 +112,27 @@ void check_classes(const Dataset& data, const TrainArguments& given, Format form
 RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const EncoderPlan& plan) {
   const TrainOptions& options = given.options;
   if (options.encoder.is_network()) {
-    const double examples = static_cast<double>(data.train.examples());
-    return network_needs(
-        plan, options,
-        {examples, static_cast<double>(data.train.features.sparse.column.size()) / std::max(1.0, examples)},
-        kAdvice);
+    const double examples = static_cast<double>(data.rows.train.examples());
+    return network_needs(plan, options,
+                         {examples, static_cast<double>(data.rows.train.features.sparse.column.size()) /
+                                        std::max(1.0, examples)},
+                         kAdvice);
   }
-  const bool is_joint = data.train.is_joint();
-  const double classes = is_joint ? 1 : data.train.classes(), features = data.train.features.columns();
+  const bool is_joint = data.rows.train.is_joint();
+  const double classes = is_joint ? 1 : data.rows.train.classes(),
+               features = data.rows.train.features.columns();
   const double parameters = classes * (features + 1);
   const std::string optimiser = choose_optimiser(options, static_cast<size_t>(parameters));
-  const LoopVectors vectors = loop_vectors(options, optimiser, data.valid.has_value());
+  const LoopVectors vectors = loop_vectors(options, optimiser, data.rows.valid.has_value());
   const double real = options.precision == "double" ? sizeof(double) : sizeof(float);
-  const double values = data.train.features.is_sparse
-                            ? static_cast<double>(data.train.features.sparse.column.size())
-                            : static_cast<double>(data.train.features.rows()) * features;
+  const double values = data.rows.train.features.is_sparse
+                            ? static_cast<double>(data.rows.train.features.sparse.column.size())
+                            : static_cast<double>(data.rows.train.features.rows()) * features;
   const bool draws = is_candidate_objective(options.objective.name);
   const double passes = static_cast<double>(optimiser == "lbfgs" ? options.iterations : options.epochs);
   const double scored = draws ? std::min(classes, static_cast<double>(options.objective.samples)) : classes;
-  return {.what = fmt::format("{} classes x {} features", grouped(data.train.classes()),
-                              grouped(data.train.features.columns())),
+  return {.what = fmt::format("{} classes x {} features", grouped(data.rows.train.classes()),
+                              grouped(data.rows.train.features.columns())),
           .memory = real * parameters * vectors.memory + sizeof(float) * parameters,
           .checkpoint = real * parameters * vectors.checkpoint,
           .model = (options.weights == "int8"       ? 1
@@ -176,14 +151,6 @@ void check_class_weight(const std::string& spec, const Dataset& data) {
   apply_class_weight(spec, rowless, nullptr);
 }
 
-// The vocabulary is that of all rows; what is held out must meet unknown words as new texts will.
-void keep_taught_words(TrainingData& data) {
-  const std::vector<uint32_t> used = used_columns(data.train.features.sparse);
-  keep_columns(used, data.train);
-  keep_columns(used, *data.valid);
-  data.text = with_words(*data.text, used);
-}
-
 TrainingData read_data(const Arguments& arguments, ReadResult read) {
   const TrainArguments& given = arguments.train;
   check_classes(read.data, given, read.report.format);
@@ -193,28 +160,26 @@ TrainingData read_data(const Arguments& arguments, ReadResult read) {
   }
   TrainingData data;
   data.notes.push_back("read " + reading_text(given.train, read));
-  data.train = std::move(read.data);
-  data.text = std::move(read.text);
+  data.rows.train = std::move(read.data);
+  data.rows.text = std::move(read.text);
   data.table = std::move(read.table);
   data.notes.insert(data.notes.end(), read.report.notes.begin(), read.report.notes.end());
   data.target = read.report.target;
-  data.record = data_record(given.train, data.train);
+  data.record = data_record(given.train, data.rows.train);
   data.record["bad_rows"] = read.report.bad.size();
   data.reports.emplace_back(given.train, std::move(read.report));
   if (!given.valid.empty()) {
-    data.valid = read_valid(arguments, data);
-    data.valid_record = data_record(given.valid, *data.valid);
-    for (uint64_t i = 0; i < data.valid->examples(); ++i) data.held_out.push_back(data.valid->numbers[i]);
-  } else if (const double part = hold_out_fraction(
-                 given, data.train.examples(), objective_entry(given.options.objective.name).is_constraint);
-             part > 0 && data.train.examples() > 1) {
-    const auto [kept, held_out] =
-        random_split(data.train.examples(), part, given.options.seed, kHoldOutStream);
-    for (const uint64_t example : held_out) data.held_out.push_back(data.train.numbers[example]);
-    data.valid = subset(data.train, held_out);
-    data.train = subset(data.train, kept);
-    const bool has_words = data.text && !data.text->vocabulary().empty();
-    if (has_words && given.options.encoder.is_network()) keep_taught_words(data);
+    data.rows.valid = read_valid(arguments, data);
+    data.valid_record = data_record(given.valid, *data.rows.valid);
+    for (uint64_t i = 0; i < data.rows.valid->examples(); ++i)
+      data.held_out.push_back(data.rows.valid->numbers[i]);
+  } else if (const double part =
+                 hold_out_fraction(given, data.rows.train.examples(),
+                                   objective_entry(given.options.objective.name).is_constraint);
+             part > 0 && data.rows.train.examples() > 1) {
+    const RowNumbers numbers = data.rows.train.numbers;
+    for (const uint64_t place : hold_out_rows(data.rows, part, given.options))
+      data.held_out.push_back(numbers[place]);
   }
   if (!given.unlabelled.empty()) {
     if (given.options.encoder.is_network())
@@ -234,30 +199,6 @@ std::optional<SimpleModel> simple_model(const std::vector<uint64_t>& counts, con
   const std::vector<uint64_t>& begin = measured.group_begin;
   for (size_t g = 0; g + 1 < begin.size(); ++g) nll += std::log(static_cast<double>(begin[g + 1] - begin[g]));
   return SimpleModel{"the uniform choice", nll / static_cast<double>(measured.examples()), ""};
-}
-
-// The words of the data that have embeddings, one row per feature.
-std::vector<float> pretrained(const EncoderOptions& encoder, TrainingData& data) {
-  if (encoder.embeddings.empty()) return {};
-  if (!data.text || data.text->vocabulary().empty())
-    throw Error("--embeddings are found by word; expected text with a vocabulary (no --hash-buckets)");
-  WordVectors vectors =
-      read_word_vectors(encoder.embeddings, StringIndex(data.text->vocabulary()), encoder.dimension);
-  data.notes.push_back(vectors_text(encoder.embeddings, vectors, data.text->features()));
-  return std::move(vectors.values);
-}
-
-TrainResult train_bag(TrainingData& data, EncoderPlan plan, const TrainOptions& options,
-                      const CheckpointOptions& checkpoint, TrainObserver& observer) {
-  apply_class_weight(options.class_weight, data.train, data.valid ? &*data.valid : nullptr);
-  std::optional<BagFeed> valid;
-  if (data.valid) valid.emplace(*data.valid);
-  TrainResult result = train_network(BagFeed(data.train), valid ? &*valid : nullptr, std::move(plan), options,
-                                     checkpoint, observer);
-  result.model.input = ModelInput::Sparse;
-  result.model.labels = data.train.labels;
-  result.model.feature_names = data.train.feature_names;
-  return result;
 }
 
 // Files are, pipes are not.
@@ -319,16 +260,17 @@ class ClassifierTraining final : public Training {
     data_ = read_data(arguments_,
                       read_ ? std::move(*read_) : read_dataset(given_.train, arguments_.reader.options));
     read_.reset();
-    if (!given_.carrier.empty() && data_.train.is_joint())
+    if (!given_.carrier.empty() && data_.rows.train.is_joint())
       throw Error(
           "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");
-    if (!given_.carrier.empty()) options_.log_carrier = read_carrier(given_.carrier, data_.train.labels);
-    plan_ = network_plan(data_.train);
+    if (!given_.carrier.empty()) options_.log_carrier = read_carrier(given_.carrier, data_.rows.train.labels);
+    plan_ = bag_plan(data_.rows);
     ReadData out{.notes = {},
                  .warnings = {},
                  .records = {{"data", data_.record}, {"valid", data_.valid_record}},
                  .needs = needs_of(given_, data_, plan_)};
-    plan_.embedding = pretrained(options_.encoder, data_);
+    if (std::string note = take_embeddings(data_.rows, options_.encoder, plan_); !note.empty())
+      data_.notes.push_back(std::move(note));
     out.notes = std::move(data_.notes);
     for (const auto& [path, report] : data_.reports)
       for (auto& texts : {bad_row_warnings(path, report), unseen_warnings(path, report.unseen)})
@@ -337,19 +279,16 @@ class ClassifierTraining final : public Training {
   }
 
   RunResult train(const CheckpointOptions& checkpoint, TrainObserver& observer) override {
-    is_held_out_ = data_.valid.has_value();
+    is_held_out_ = data_.rows.valid.has_value();
     // Where weights say that chance is not meant, there is no model of it.
-    has_simple_ = is_held_out_ && options_.class_weight.empty() && data_.train.weight.empty();
-    if (has_simple_ && !data_.train.is_joint())
-      counts_ = class_counts(data_.train.target, data_.train.classes());
-    examples_ = data_.train.examples();
-    audited_ = is_held_out_ ? *data_.valid : data_.train;
-    if (is_held_out_ && data_.has_unseen()) data_.valid = subset(audited_, seen_examples(audited_));
-    result_ = options_.encoder.is_network()
-                  ? train_bag(data_, std::move(plan_), options_, checkpoint, observer)
-                  : train_classifier(std::move(data_.train), std::move(data_.valid), options_, checkpoint,
-                                     observer, std::move(data_.unlabelled));
-    if (data_.text) store_text(*data_.text, result_.model);
+    has_simple_ = is_held_out_ && options_.class_weight.empty() && data_.rows.train.weight.empty();
+    if (has_simple_ && !data_.rows.train.is_joint())
+      counts_ = class_counts(data_.rows.train.target, data_.rows.train.classes());
+    examples_ = data_.rows.train.examples();
+    audited_ = is_held_out_ ? *data_.rows.valid : data_.rows.train;
+    if (is_held_out_ && data_.has_unseen()) data_.rows.valid = subset(audited_, seen_examples(audited_));
+    result_ = train_rows(std::move(data_.rows), std::move(plan_), options_, checkpoint, observer,
+                         std::move(data_.unlabelled));
     if (data_.table) result_.model.columns_json = data_.table->json();
     result_.model.target = data_.target;
     return result_;

@@ -7,7 +7,6 @@
 
 #include "classifier/audit_report.h"
 #include "classifier/evaluation_report.h"
-#include "classifier/score_kind.h"
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
@@ -19,7 +18,7 @@
 #include "run/progress_line.h"
 #include "run/reading_note.h"
 #include "selfnorm/error.h"
-#include "served_rung.h"
+#include "served_kind.h"
 
 namespace selfnorm::cli {
 namespace {

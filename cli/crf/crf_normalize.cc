@@ -9,7 +9,7 @@
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
 #include "data/example_source.h"
-#include "document/section/normalize_section.h"
+#include "document/section/audit_section.h"
 #include "family/crf/crf_batch.h"
 #include "family/crf/crf_evaluation.h"
 #include "family/crf/crf_gauge.h"

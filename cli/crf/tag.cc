@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "classifier/score_kind.h"
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/tagger.h"
 #include "math/parallel.h"
 #include "output.h"
 #include "selfnorm/error.h"
+#include "served_kind.h"
 
 namespace selfnorm::cli {
 namespace {

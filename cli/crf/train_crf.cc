@@ -25,7 +25,7 @@
 #include "run/reading_note.h"
 #include "run/run_record.h"
 #include "run/training_run.h"
-#include "served_rung.h"
+#include "served_kind.h"
 
 namespace selfnorm::cli {
 namespace {

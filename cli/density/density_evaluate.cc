@@ -6,9 +6,9 @@
 #include "base/failure.h"
 #include "base/option_table.h"
 #include "classifier/evaluation_report.h"
-#include "classifier/score_kind.h"
 #include "commands.h"
 #include "density/density_model.h"
+#include "served_kind.h"
 
 namespace selfnorm::cli {
 namespace {

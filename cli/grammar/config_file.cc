@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "base/failure.h"
-#include "base/former_names.h"
 #include "base/near_name.h"
+#include "base/option_table.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {

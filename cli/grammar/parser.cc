@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/failure.h"
-#include "base/former_names.h"
+#include "base/option_table.h"
 #include "crf/crf_model.h"
 #include "data/table/table_sample.h"
 #include "gpu/device.h"

@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "classifier/evaluation_report.h"
-#include "classifier/served_kind.h"
 #include "commands.h"
 #include "family/lm/lm_evaluation.h"
 #include "model/encoder.h"
 #include "run/progress_line.h"
+#include "served_kind.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "classifier/runtime_model.h"
-#include "classifier/served_kind.h"
 #include "commands.h"
 #include "data/corpus/sentence_reader.h"
 #include "data/corpus/word_vocabulary.h"
 #include "gpu/device.h"
 #include "output.h"
+#include "served_kind.h"
 
 namespace selfnorm::cli {
 namespace {

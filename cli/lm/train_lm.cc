@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "classifier/evaluation_report.h"
-#include "classifier/train_ladder.h"
+#include "classifier/ladder_report.h"
 #include "commands.h"
 #include "data/plausible.h"
 #include "family/classifier/network/example_feed.h"
 #include "family/lm/lm_evaluation.h"
-#include "family/lm/lm_states.h"
 #include "grammar/option_list.h"
 #include "model/encoder.h"
 #include "output.h"
@@ -91,19 +90,6 @@ Corpora read_corpora(const LanguageArguments& given, const std::string& folder) 
   return out;
 }
 
-EncoderPlan network_plan(const LanguageArguments& given, Corpora& corpora) {
-  const WordVocabulary& vocabulary = corpora.learned.vocabulary;
-  const EncoderOptions& encoder = given.run.options.encoder;
-  EncoderPlan plan = language_plan(corpora.learned, given.order);
-  if (encoder.embeddings.empty()) return plan;
-  WordVectors vectors =
-      read_word_vectors(encoder.embeddings, StringIndex(vocabulary.words()), encoder.dimension);
-  corpora.notes.push_back(vectors_text(encoder.embeddings, vectors, vocabulary.size()));
-  plan.embedding = std::move(vectors.values);
-  plan.embedding.resize(size_t{plan.inputs} * encoder.dimension, std::numeric_limits<float>::quiet_NaN());
-  return plan;
-}
-
 class LanguageTraining final : public Training {
  public:
   explicit LanguageTraining(const Arguments& arguments)
@@ -113,7 +99,11 @@ class LanguageTraining final : public Training {
 
   ReadData read(const std::string& folder) override {
     corpora_ = read_corpora(given_, folder);
-    plan_ = network_plan(given_, *corpora_);
+    plan_ = language_plan(corpora_->learned, given_.order);
+    if (std::string note =
+            take_embeddings(options_.encoder, StringIndex(corpora_->learned.vocabulary.words()), plan_);
+        !note.empty())
+      corpora_->notes.push_back(std::move(note));
     if (corpora_->learned.train.unknown() == 0)
       corpora_->notes.push_back(
           "no word of the training text is <unk>, so nothing teaches how likely an unknown word is; "

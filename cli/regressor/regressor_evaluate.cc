@@ -6,7 +6,6 @@
 #include "base/failure.h"
 #include "classifier/audit_report.h"
 #include "classifier/evaluation_report.h"
-#include "classifier/score_kind.h"
 #include "commands.h"
 #include "document/figure.h"
 #include "family/regressor/regression_pictures.h"
@@ -16,7 +15,7 @@
 #include "run/progress_line.h"
 #include "run/run_record.h"
 #include "selfnorm/runtime/shortened.h"
-#include "served_rung.h"
+#include "served_kind.h"
 
 namespace selfnorm::cli {
 namespace {

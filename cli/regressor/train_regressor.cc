@@ -16,7 +16,7 @@
 #include "run/run_record.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"
-#include "served_rung.h"
+#include "served_kind.h"
 
 namespace selfnorm::cli {
 namespace {

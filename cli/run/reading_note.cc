@@ -39,10 +39,6 @@ std::string reading_text(const std::string& path, const ReadResult& read) {
   return text;
 }
 
-std::string vectors_text(const std::string& path, const WordVectors& vectors, uint64_t words) {
-  return fmt::format("{}: embeddings of {} of {} words", path, grouped(vectors.found), grouped(words));
-}
-
 std::vector<std::string> bad_row_warnings(const std::string& path, const ReadReport& report) {
   std::vector<std::string> out;
   for (size_t i = 0; i < report.bad.size() && i < kShownRows; ++i)

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "data/corpus/word_vocabulary.h"
 #include "data/read.h"
 #include "data/sentences/sequences.h"
 
@@ -12,8 +11,6 @@ namespace selfnorm::cli {
 
 // "train.svm: svmlight, 1,000 rows, 100 features, 10 classes"
 std::string reading_text(const std::string& path, const ReadResult& read);
-// "a.vec: embeddings of 90 of 100 words"
-std::string vectors_text(const std::string& path, const WordVectors& vectors, uint64_t words);
 // Warnings: of the rows --skip-bad left out (the first few in words), of examples whose label the model has
 // not seen; none where there are none.
 std::vector<std::string> bad_row_warnings(const std::string& path, const ReadReport& report);

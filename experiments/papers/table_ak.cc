@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "data/example_source.h"
 #include "experiments/experiment.h"
 #include "experiments/papers/next_word.h"
 #include "family/classifier/trainer.h"
@@ -93,7 +94,9 @@ Record run_table_ak(const ExperimentOptions& options) {
   const NextWordOptions words{.vocabulary = options.reduced() ? 60u : 500u,
                               .context = 2,
                               .examples = options.reduced() ? 8000u : UINT64_MAX};
-  const auto [train, test] = hold_out(next_word_data(language_text(options.text), words), 0.1, options.seed);
+  const Dataset data = next_word_data(language_text(options.text), words);
+  const auto [trained, held_out] = random_split(data.examples(), 0.1, options.seed, kHoldOutStream);
+  const Dataset train = subset(data, trained), test = subset(data, held_out);
   const double uniform = std::log(static_cast<double>(words.vocabulary));
   const TrainOptions shown = train_options(kGammaSweep[0], options);
   Record out;

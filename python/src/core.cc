@@ -479,7 +479,7 @@ PYBIND11_MODULE(_core, m) {
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Error& e) {
-      PyErr_SetString(error->ptr(), as_keywords(e.what()).c_str());
+      PyErr_SetString(error->ptr(), e.what());
     }
   });
   name_options_as_keywords();

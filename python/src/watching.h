@@ -10,26 +10,6 @@
 
 namespace selfnorm::python {
 
-// Texts that name options as on the command line name keywords: --min-count is min_count.
-inline std::string as_keywords(const std::string& text) {
-  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool begins = text.compare(i, 2, "--") == 0 && i + 2 < text.size() && is_letter(text[i + 2]) &&
-                        (i == 0 || text[i - 1] == ' ' || text[i - 1] == '(');
-    if (!begins) {
-      out += text[i];
-      continue;
-    }
-    for (i += 2; i < text.size() && (is_letter(text[i]) || (text[i] >= '0' && text[i] <= '9') ||
-                                     (text[i] == '-' && i + 1 < text.size() && is_letter(text[i + 1])));
-         ++i)
-      out += text[i] == '-' ? '_' : text[i];
-    --i;
-  }
-  return out;
-}
-
 class Watching final : public TrainObserver {
  public:
   // Functions of a dict, and of (kind, text); None: nobody listens.
@@ -79,7 +59,7 @@ class Watching final : public TrainObserver {
 
  private:
   void say(const char* kind, const std::string& text) {
-    if (!message_.is_none() && !error_) called([&] { message_(kind, as_keywords(text)); });
+    if (!message_.is_none() && !error_) called([&] { message_(kind, text); });
   }
   template <class Call>
   void called(const Call& call) {

@@ -7,6 +7,7 @@
 #include "api/classifier_content.h"
 #include "api/rows.h"
 #include "audit/audit.h"
+#include "base/failure.h"
 #include "family/classifier/normalize/normalization.h"
 #include "math/parallel.h"
 #include "selfnorm/runtime/log_sum_exp.h"

@@ -4,13 +4,12 @@
 #include <set>
 
 #include "api/classifier_content.h"
-#include "api/classifier_options.h"
 #include "api/rows.h"
-#include "base/former_names.h"
-#include "data/corpus/word_vocabulary.h"
+#include "api/training_options.h"
+#include "base/failure.h"
+#include "base/option_table.h"
 #include "family/classifier/choice.h"
-#include "family/classifier/network/network_trainer.h"
-#include "family/classifier/trainer.h"
+#include "family/classifier/network/classifier_rows.h"
 #include "objective/registry.h"
 
 namespace selfnorm {
@@ -28,58 +27,17 @@ struct Trained {
 };
 
 Trained trained(LearnedInputs learned, const TrainOptions& options, const Run& run) {
-  Dataset& data = learned.data;
-  const EncoderOptions& encoder = options.encoder;
-  if (!encoder.embeddings.empty() && !encoder.is_network())
-    throw_error("{} needs {}", option_name("embeddings"), option_text("encoder", "bag"));
-  const bool is_sparse = data.features.is_sparse;
-  if (encoder.kind != "auto" && (encoder.kind == "identity") == is_sparse)
-    throw_error("{}: expected {} rows, found {} ones", option_text("encoder", encoder.kind),
-                is_sparse ? "dense" : "sparse", is_sparse ? "sparse" : "dense");
-  if (!encoder.is_network() && encoder.hidden > 0)
-    throw_error("{} belongs to {}, found {}; leave it out or change that", option_name("hidden"),
-                option_text("encoder", "bag"), option_text("encoder", encoder.kind));
-  std::optional<Dataset> valid;
-  if (const double part = held_out_part(data, options, run); part > 0) {
-    auto [train, held_out] = hold_out(data, part, options.seed);
-    data = std::move(train);
-    valid = std::move(held_out);
-  }
-  const uint64_t examples = data.examples();
-  if (!encoder.is_network()) {
-    std::optional<Dataset> judging = valid;
-    return {train_classifier(std::move(data), std::move(judging), options, run.checkpoint, observer_of(run)),
-            std::move(valid), examples};
-  }
-  if (valid && learned.text && !learned.text->vocabulary().empty()) {
-    // What is held out must meet unknown words as new texts will.
-    const std::vector<uint32_t> used = used_columns(data.features.sparse);
-    keep_columns(used, data);
-    keep_columns(used, *valid);
-    learned.text = with_words(*learned.text, used);
-  }
-  apply_class_weight(options.class_weight, data, valid ? &*valid : nullptr);
-  EncoderPlan plan;
-  plan.inputs = data.features.columns();
-  plan.classes = data.classes();
-  plan.examples = data.examples();
-  if (!encoder.embeddings.empty()) {
-    if (!learned.text || learned.text->vocabulary().empty())
-      throw_error("{} are found by word; expected texts with a vocabulary (no {})", option_name("embeddings"),
-                  option_name("hash-buckets"));
-    plan.embedding =
-        read_word_vectors(encoder.embeddings, StringIndex(learned.text->vocabulary()), encoder.dimension)
-            .values;
-  }
-  std::optional<BagFeed> judges;
-  if (valid) judges.emplace(*valid);
-  TrainResult out = train_network(BagFeed(data), judges ? &*judges : nullptr, std::move(plan), options,
-                                  run.checkpoint, observer_of(run));
-  out.model.input = ModelInput::Sparse;
-  out.model.labels = data.labels;
-  out.model.feature_names = data.feature_names;
-  if (learned.text) store_text(*learned.text, out.model);
-  return {std::move(out), std::move(valid), examples};
+  ClassifierRows rows{std::move(learned.data), std::nullopt, std::move(learned.text)};
+  check_encoder(options.encoder, rows.train);
+  if (const double part = held_out_part(rows.train, options, run); part > 0)
+    hold_out_rows(rows, part, options);
+  EncoderPlan plan = bag_plan(rows);
+  if (const std::string note = take_embeddings(rows, options.encoder, plan); !note.empty())
+    observer_of(run).on_note(note);
+  std::optional<Dataset> held_out = rows.valid;
+  const uint64_t examples = rows.train.examples();
+  return {train_rows(std::move(rows), std::move(plan), options, run.checkpoint, observer_of(run)),
+          std::move(held_out), examples};
 }
 
 // As training on the command line ends.
@@ -125,11 +83,9 @@ Classifier Classifier::train(const Inputs& x, const Labels& labels, const Option
     observer_of(run).on_note(
         choose_training(learned.data, has_held_out, is_given, options.training, has_pieces).note);
   }
-  const std::optional<TextEncoder> text = learned.text;
   Trained found = trained(std::move(learned), options.training, run);
   check_ending(found.result, run);
   ModelFile& model = found.result.model;
-  if (text && !options.training.encoder.is_network()) store_text(*text, model);
   round_as_stored(model);
   add_ladder(options, found);
   return Classifier(std::make_shared<Content>(std::move(model)));

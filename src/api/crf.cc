@@ -4,9 +4,9 @@
 #include <cmath>
 #include <map>
 
-#include "api/crf_options.h"
 #include "api/memory_file.h"
 #include "api/rows.h"
+#include "api/training_options.h"
 #include "base/failure.h"
 #include "data/example_source.h"
 #include "data/sentences/sentence_encoding.h"

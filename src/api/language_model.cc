@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "api/language_model_options.h"
 #include "api/memory_file.h"
 #include "api/rows.h"
+#include "api/training_options.h"
 #include "base/failure.h"
 #include "base/option_table.h"
 #include "data/corpus/sentence_reader.h"
@@ -15,7 +15,6 @@
 #include "family/classifier/network/example_feed.h"
 #include "family/classifier/network/network_trainer.h"
 #include "family/lm/lm_evaluation.h"
-#include "family/lm/lm_states.h"
 #include "selfnorm.h"
 
 namespace selfnorm {
@@ -75,10 +74,10 @@ LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, co
                         temporary_folder());
   });
   EncoderPlan plan = language_plan(learned, options.order);
-  if (const EncoderOptions& encoder = options.training.encoder; !encoder.embeddings.empty())
-    plan.embedding =
-        read_word_vectors(encoder.embeddings, StringIndex(learned.vocabulary.words()), encoder.dimension)
-            .values;
+  if (const std::string note =
+          take_embeddings(options.training.encoder, StringIndex(learned.vocabulary.words()), plan);
+      !note.empty())
+    observer_of(run).on_note(note);
   const CorpusFeed train(learned.train, plan.positions);
   std::optional<CorpusFeed> valid;
   if (learned.held_out) valid.emplace(*learned.held_out, plan.positions);

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "api/classifier_options.h"
-#include "api/crf_options.h"
-#include "api/language_model_options.h"
+#include "api/training_options.h"
 #include "audit/error_audit.h"
 #include "base/failure.h"
 #include "base/option_table.h"

@@ -6,6 +6,7 @@
 
 #include "audit/gauge.h"
 #include "audit/stream.h"
+#include "base/failure.h"
 #include "model/normalizer_network.h"
 #include "normalizer/output_stream.h"
 #include "selfnorm/error.h"
@@ -181,9 +182,9 @@ Audit audit(const ModelFile& model, const ExampleSource& source, const AuditOpti
             const std::function<void(uint64_t)>& progress) {
   options.validate();
   if (options.amortised && !model.normalizer.exists())
-    throw Error(
+    throw_error(
         "the model has no amortised normalizer; audit its raw scores, or add one (selfnorm normalize "
-        "--amortise)");
+        "`amortise`)");
   const OutputStream outputs(model, source);
   // V* of joint models with very many features is not known.
   std::optional<GaugeRegression> gauge;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/failure.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -11,9 +12,9 @@ namespace selfnorm {
 std::string not_better(double nll, const SimpleModel& simple) {
   if (nll <= simple.nll + kWorse || !std::isfinite(simple.nll)) return "";
   if (is_divergence(nll, simple))
-    return fmt::format(
+    return worded(
         "training diverged: on held-out data the NLL is {:.6g}, that of {} is {:.4f}; try a "
-        "smaller --learning-rate",
+        "smaller `learning-rate`",
         nll, simple.name, simple.nll);
   return fmt::format(
       "the trained model is not better than a simple one: on held-out data its NLL is {:.4f}, that of {} is "
@@ -35,7 +36,7 @@ SimpleModel frequency_model(const std::string& name, std::span<const uint64_t> t
     nll -= static_cast<double>(held_out[k]) * std::log((static_cast<double>(train[k]) + 1) / n);
   }
   return {name, nll / rows,
-          "see whether the data tell anything about it, or train with more steps or less --l2"};
+          with_options("see whether the data tell anything about it, or train with more steps or less `l2`")};
 }
 
 std::vector<uint64_t> class_counts(std::span<const uint32_t> target, uint32_t classes) {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <cmath>
@@ -10,7 +11,6 @@
 #include <type_traits>
 
 #include "base/failure.h"
-#include "base/former_names.h"
 
 namespace selfnorm {
 namespace {
@@ -66,7 +66,43 @@ T parsed(const Option& option, const std::string& text) {
   }
 }
 
+struct FormerName {
+  std::string_view former, present;
+};
+constexpr std::array kFormerNames = {
+    FormerName{"ignore", "drop"},
+    FormerName{"iterations", "steps"},
+    FormerName{"noise", "proposal"},
+    FormerName{"noise-power", "proposal-power"},
+    FormerName{"noise-sharing", "proposal-sharing"},
+    FormerName{"normalizer", "normalizer-hidden"},
+    FormerName{"precision", "arithmetic"},
+    FormerName{"samples", "number"},
+    FormerName{"defence", "defensive"},
+    FormerName{"weight", "weight-column"},
+};
+
+struct FormerValue {
+  std::string_view option, former, present;
+};
+constexpr std::array kFormerValues = {
+    FormerValue{"normalizer", "learned", "constant"},
+};
+
 }  // namespace
+
+std::string present_name(std::string_view name, const std::function<bool(const std::string&)>& exists) {
+  if (exists(std::string(name))) return "";
+  for (const auto& [former, present] : kFormerNames)
+    if (former == name && exists(std::string(present))) return std::string(present);
+  return "";
+}
+
+std::string present_value(std::string_view option, std::string_view value) {
+  for (const auto& [name, former, present] : kFormerValues)
+    if (name == option && former == value) return std::string(present);
+  return "";
+}
 
 void name_options_as(OptionStyle style) { option_style = style; }
 
@@ -81,6 +117,22 @@ std::string option_text(std::string_view name, std::string_view value) {
   return value.empty() ? option_name(name)
                        : fmt::format("{}{}{}", option_name(name),
                                      option_style == OptionStyle::keyword ? "=" : " ", value);
+}
+
+std::string with_options(std::string_view text) {
+  std::string out;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t open = std::min(text.find('`', begin), text.size());
+    out += text.substr(begin, open - begin);
+    if (open == text.size()) break;
+    const size_t close = text.find('`', open + 1);
+    SELFNORM_CHECK(close != std::string_view::npos);
+    const std::string_view option = text.substr(open + 1, close - open - 1);
+    const size_t space = std::min(option.find(' '), option.size());
+    out += option_text(option.substr(0, space), option.substr(std::min(space + 1, option.size())));
+    begin = close + 1;
+  }
+  return out;
 }
 
 Option& Option::at_least(double value) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -21,6 +22,15 @@ void name_options_as(OptionStyle style);
 std::string option_name(std::string_view name);
 // "--objective snl"; the word alone when it is empty.
 std::string option_text(std::string_view name, std::string_view value);
+
+// Names that options had in earlier versions. A former name is understood wherever an option of that name no
+// longer exists and the one it became does, so each pair is written once for all commands.
+
+// The name that `name` (without dashes in front) has now; empty when it has no former meaning here.
+// `exists`: whether this command or table has an option of that name.
+std::string present_name(std::string_view name, const std::function<bool(const std::string&)>& exists);
+// The same of a word that is the value of an option: "constant" for "learned" of normalizer.
+std::string present_value(std::string_view option, std::string_view value);
 
 using OptionField =
     std::variant<bool*, int*, uint32_t*, uint64_t*, double*, std::string*, std::optional<double>*,

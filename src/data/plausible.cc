@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
 #include "data/input/source.h"
@@ -87,14 +88,14 @@ std::string classes_doubt(const Dataset& data, bool is_table) {
       (numbers.have_fractions ||
        (is_table && k > kMostQuantities && numbers.high - numbers.low > 2 * static_cast<double>(k)));
   if (are_quantities || (numbers.are_all && 2 * k > n))
-    return fmt::format(
+    return worded(
         "the label is a number with {} different values in {} rows, which would be as many classes; to "
-        "predict a number use 'selfnorm train regressor', or name another column by --target",
+        "predict a number train a regressor, or name another column by `target`",
         k, n);
   if (2 * k > n)
-    return fmt::format(
+    return worded(
         "found {} different labels in {} rows: these are names or texts of rows, not classes; name the "
-        "column of the label by --target (text: label<TAB>text)",
+        "column of the label by `target` (text: label<TAB>text)",
         k, n);
   return "";
 }
@@ -124,10 +125,10 @@ std::string labels_doubt(const Sequences& data, uint64_t labels) {
   const bool are_distinct = tokens >= kFewRows && 2 * labels > tokens;
   const bool is_one = sentences == 1 && labels > kMostLabelsOfOne && kTokensOfLabel * labels > tokens;
   if (!are_distinct && !is_one) return "";
-  return fmt::format(
+  return worded(
       "found {} sentence{} of {} tokens with {} different labels: this looks like a file of texts, not of "
       "lines token<TAB>label with a blank line after every sentence; 'selfnorm train classifier' reads "
-      "label<TAB>text, --target says which column is the label",
+      "label<TAB>text, `target` says which column is the label",
       sentences, sentences == 1 ? "" : "s", tokens, labels);
 }
 

@@ -23,17 +23,18 @@ void check_use(const Input& input, Format format, const ReadOptions& options) {
   bool array = format == Format::npy || format == Format::npz || format == Format::safetensors ||
                format == Format::idx;
   auto refuse = [&](const char* option, const char* formats) {
-    throw_at(input.name(), 0, "found {} data, but {} is for {}", format_name(format), option, formats);
+    throw_at(input.name(), 0, "found {} data, but {} is for {}", format_name(format), with_options(option),
+             formats);
   };
-  if (!options.target.empty() && !table) refuse("a target column (--target)", "csv and tsv");
-  if (!options.weight_column.empty() && !table) refuse("a weight column (--weight-column)", "csv and tsv");
+  if (!options.target.empty() && !table) refuse("a target column (`target`)", "csv and tsv");
+  if (!options.weight_column.empty() && !table) refuse("a weight column (`weight-column`)", "csv and tsv");
   if (options.header != Header::automatic && !table && format != Format::text)
-    refuse("a header (--header)", "csv, tsv and text");
-  if (!options.text_columns.empty() && !table) refuse("a text column (--text)", "csv, tsv and JSON lines");
-  if (!options.categorical.empty() && !table) refuse("--categorical", "csv, tsv and JSON lines");
-  if (!options.dropped.empty() && !table) refuse("--drop", "csv, tsv and JSON lines");
+    refuse("a header (`header`)", "csv, tsv and text");
+  if (!options.text_columns.empty() && !table) refuse("a text column (`text`)", "csv, tsv and JSON lines");
+  if (!options.categorical.empty() && !table) refuse("`categorical`", "csv, tsv and JSON lines");
+  if (!options.dropped.empty() && !table) refuse("`drop`", "csv, tsv and JSON lines");
   if (!options.labels_path.empty() && !array)
-    refuse("a file of labels (--labels)", "npy, npz, safetensors and idx");
+    refuse("a file of labels (`labels`)", "npy, npz, safetensors and idx");
   if (options.schema && options.schema->table && (format == Format::svmlight || format == Format::idx))
     throw_at(input.name(), 0,
              "found {} data, but the model was trained on a table; expected one with its columns {}",
@@ -124,7 +125,7 @@ void check_expansion(const std::string& name, uint64_t compressed, uint64_t size
   if (bytes <= kUnlimitedBytes || bytes <= stored * largest_ratio) return;
   throw_at(name, 0,
            "{} compressed bytes expand to {} or more, over {:g} times as many, as files made to fill a "
-           "memory do; if these data are meant to, give --max-expansion N",
+           "memory do; if these data are meant to, give `max-expansion N`",
            compressed, size, largest_ratio.load());
 }
 

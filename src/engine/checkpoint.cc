@@ -20,11 +20,11 @@ namespace {
 constexpr const char* kFormat = "selfnorm-checkpoint-1";
 
 [[noreturn]] void missing(const std::string& name) {
-  throw_error("the checkpoint has no '{}'; remove it and start again without --resume", name);
+  throw_error("the checkpoint has no '{}'; remove it and start again without `resume`", name);
 }
 
 [[noreturn]] void damaged(const std::string& name, const std::string& found, const std::string& expected) {
-  throw_error("the checkpoint has {} as '{}', expected {}; remove it and start again without --resume",
+  throw_error("the checkpoint has {} as '{}', expected {}; remove it and start again without `resume`",
               runtime::shortened(found), name, expected);
 }
 
@@ -108,11 +108,11 @@ Checkpoint Checkpoint::load(const std::string& path) {
       if (tensor.dtype == runtime::Dtype::F64) out.doubles_[tensor.name] = values_of<double>(tensor);
     }
   } catch (const std::runtime_error& e) {
-    throw_error("{}; start again without --resume", e.what());
+    throw_error("{}; start again without `resume`", e.what());
   }
   const auto format = out.text_.find("format");
   if (format == out.text_.end() || format->second != kFormat)
-    throw_error("{}: expected a checkpoint of this version of selfnorm ({}); start again without --resume",
+    throw_error("{}: expected a checkpoint of this version of selfnorm ({}); start again without `resume`",
                 path, kFormat);
   return out;
 }

@@ -41,7 +41,7 @@ class Pace {
     if (checkpoint.text("fingerprint") != fingerprint_)
       throw_error(
           "{}: the checkpoint was made with other data or options; repeat the command that made it, or start "
-          "again without --resume",
+          "again without `resume`",
           options_.path);
     earlier_seconds_ = checkpoint.number("seconds");
     return checkpoint;
@@ -223,7 +223,7 @@ class Run {
                                                          : Ending::complete;
     out_.reason = std::move(step.reason);
     if (out_.ending == Ending::diverged && !problem_.remedy().empty())
-      out_.reason = fmt::format("{} at step {}; try {}", out_.reason, at_, problem_.remedy());
+      out_.reason = fmt::format("{} at step {}; try {}", out_.reason, at_, with_options(problem_.remedy()));
     if (best_.exists) {
       problem_.put(best_.parameters);
       out_.kept = kept_step_;
@@ -295,7 +295,7 @@ RunOutcome run(Members& members, const CheckpointOptions& checkpoint, const std:
   if (resumed) {
     first = resumed->integer("member");
     if (first >= members.count())
-      throw_error("{}: found member {} of {}; start again without --resume", checkpoint.path, first,
+      throw_error("{}: found member {} of {}; start again without `resume`", checkpoint.path, first,
                   members.count());
     CheckpointFields fields(std::as_const(*resumed));
     members.state(fields, first);

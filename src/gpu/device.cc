@@ -60,7 +60,7 @@ DeviceState& device_state() {
 GpuDevice::GpuDevice(const GpuModule& module, int number) : module_(module) {
   const int count = module.selfnorm_cuda_devices();
   if (number >= count)
-    throw_error("--device cuda:{}: found {} GPUs; expected a number below that, or --device cpu", number,
+    throw_error("`device cuda:{}`: found {} GPUs; expected a number below that, or `device cpu`", number,
                 count);
   char error[512] = "";
   context_ = module.selfnorm_cuda_open(number, error, sizeof(error));
@@ -96,7 +96,7 @@ void choose_device(const std::string& word) {
     if (error != std::errc() || rest != end || number < 0) number = -1;
   }
   if ((word != "auto" && word != "cpu" && word != "cuda" && !is_numbered) || number < 0)
-    throw_error("--device '{}': expected auto, cpu, cuda or cuda:N, as in cuda:0", word);
+    throw_error("`device '{}'`: expected auto, cpu, cuda or cuda:N, as in cuda:0", word);
   DeviceState& state = device_state();
   const std::lock_guard lock(state.mutex);
   if (state.device) state.earlier.push_back(std::move(state.device));
@@ -121,7 +121,7 @@ DeviceChoice chosen_device() {
 }
 
 void refuse_device(const std::string& what) {
-  if (device_state().is_required) throw_error("{}; use --device cpu or auto", what);
+  if (device_state().is_required) throw_error("{}; use `device cpu` or auto", what);
 }
 
 std::string used_device() {

@@ -1,6 +1,8 @@
 #include "math/gemm.h"
 
 #include <cblas.h>
+#include <fmt/format.h>
+#include <hwy/targets.h>
 
 #include <cstdlib>
 #include <string_view>
@@ -81,6 +83,11 @@ void gemm_transposed(size_t m, size_t n, size_t k, const double* a, size_t lda, 
   use_one_thread();
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, narrow(m), narrow(n), narrow(k), 1, a, narrow(lda), b,
               narrow(ldb), 1, c, narrow(ldc));
+}
+
+std::string processor_kernels() {
+  return fmt::format("Highway {:x}, OpenBLAS {} {}", hwy::SupportedTargets(), openblas_get_config(),
+                     openblas_get_corename());
 }
 
 }  // namespace selfnorm

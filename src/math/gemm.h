@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 namespace selfnorm {
 
@@ -20,5 +21,9 @@ void gemm_transposed(size_t m, size_t n, size_t k, const float* a, size_t lda, c
                      float* c, size_t ldc);
 void gemm_transposed(size_t m, size_t n, size_t k, const double* a, size_t lda, const double* b, size_t ldb,
                      double* c, size_t ldc);
+
+// What the bits of sums and products depend on besides the data: the kernels that were chosen for this
+// processor, Highway's and OpenBLAS's.
+std::string processor_kernels();
 
 }  // namespace selfnorm

@@ -13,7 +13,7 @@
 
 #include "base/failure.h"
 #include "base/module_path.h"
-#include "math/process/broken_job.h"
+#include "math/process/link.h"
 #include "mpi/module.h"
 
 namespace selfnorm {

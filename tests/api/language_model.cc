@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "scratch.h"
+
 namespace selfnorm {
 namespace {
 
@@ -67,6 +69,15 @@ TEST(ApiLanguageModel, BytesThatAreNoTextAreReadAsInTraining) {
   for (const double x : model.log_probabilities(sentence)) sum += x;
   EXPECT_NEAR(std::log(model.evaluate({sentence}).perplexity_exact), -sum / 4, 1e-5);
   EXPECT_THROW(model.log_probabilities("a </s> dog"), Error);
+}
+
+// The state before a sentence has a row of embeddings and no word in any file of vectors.
+TEST(ApiLanguageModel, StartsFromWordVectors) {
+  const Scratch scratch;
+  const std::string vectors = scratch.file("a.vec", "cat 1 0 0 0\ndog 0 1 0 0\n");
+  const LanguageModel model = LanguageModel::train(
+      sentences(20, 1), {{"embeddings", vectors}, {"dimension", 4}, {"hidden", 4}, {"epochs", 1}});
+  EXPECT_TRUE(std::isfinite(model.evaluate(sentences(5, 2)).perplexity_exact));
 }
 
 TEST(ApiLanguageModel, MistakesSayWhatWasExpected) {

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 namespace {
@@ -99,6 +100,8 @@ TEST(OptionTable, OptionsThatDoNothingAreRefused) {
   name_options_as(OptionStyle::keyword);
   EXPECT_EQ(error(), "residual belongs to space=real, found space=none; leave it out or change that");
   EXPECT_EQ(option_name("learning-rate"), "learning_rate");
+  EXPECT_EQ(with_options("use `device cpu`, `min-count` or `x`y"), "use device=cpu, min_count or xy");
+  EXPECT_EQ(worded("`data {}`: {}", "a b", "`c`"), "data=a b: `c`");  // options of the message alone
   name_options_as(OptionStyle::plain);
 }
 
@@ -108,6 +111,33 @@ TEST(OptionTable, FingerprintsHaveWhatShapesTheResult) {
   b.rate = std::nextafter(a.rate, 1);
   EXPECT_NE(table_of(a).fingerprint(), table_of(b).fingerprint());
   EXPECT_NE(table_of(a).fingerprint().find("centre=auto\nwidths=64,64\n"), std::string::npos);
+}
+
+std::string now(const std::string& name, const std::set<std::string>& options) {
+  return present_name(name, [&](const std::string& one) { return options.contains(one); });
+}
+
+TEST(FormerNames, WhereTheOptionBecameAnother) {
+  EXPECT_EQ(now("noise", {"proposal", "samples"}), "proposal");
+  EXPECT_EQ(now("noise", {"proposal", "noise"}), "");  // an option of its own: the deviation of dsm
+  EXPECT_EQ(now("noise", {"alpha"}), "");
+  EXPECT_EQ(now("samples", {"number"}), "number");
+  EXPECT_EQ(now("alpha", {"proposal"}), "");
+  EXPECT_EQ(present_value("normalizer", "learned"), "constant");
+  EXPECT_EQ(present_value("normalizer", "zero"), "");
+  EXPECT_EQ(present_value("proposal", "learned"), "");
+}
+
+TEST(FormerNames, OfOptionsByName) {
+  uint32_t steps = 0;
+  std::string normalizer = "zero";
+  OptionTable table;
+  table.add("steps", &steps, "");
+  table.add("normalizer", &normalizer, "").one_of({"zero", "constant"});
+  table.set({{"iterations", 7}, {"normalizer", "learned"}});
+  EXPECT_EQ(steps, 7u);
+  EXPECT_EQ(normalizer, "constant");
+  EXPECT_THROW(table.set({{"precision", "double"}}), Error);
 }
 
 }  // namespace

@@ -91,10 +91,10 @@ TEST_F(TrainBag, WhatMakesNoSenseIsAnError) {
   folder.write("dense.csv", "x,y,label\n1,2,a\n2,1,b\n3,1,a\n1,3,b\n");
   folder.write("groups.svm", "1 qid:1 1:1\n0 qid:1 2:1\n1 qid:2 1:1\n0 qid:2 2:1\n");
   folder.write("a.vec", "the 1 1 1 1 1 1\n");
-  expect_user_error(train("dense.csv", "run"), "--encoder bag: expected sparse data, found dense ones");
+  expect_user_error(train("dense.csv", "run"), "--encoder bag: expected sparse rows, found dense ones");
   expect_user_error(train("groups.svm", "run"), "--encoder bag: expected classes");
   expect_user_error(train("data.svm", "run", {"--encoder", "identity"}),
-                    "--encoder identity: expected dense data");
+                    "--encoder identity: expected dense rows");
   expect_user_error(train("data.svm", "run", {"--embeddings", "a.vec"}), "--embeddings are found by word");
   expect_user_error(train("data.svm", "run", {"--objective", "constraint"}), "constraint");
   expect_user_error(train("data.svm", "run", {"--optimiser", "lbfgs"}), "lbfgs");

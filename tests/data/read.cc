@@ -125,13 +125,13 @@ TEST(Read, OptionsThatTheFormatCannotUseAreErrors) {
     return read_error("data", bytes, options);
   };
   EXPECT_EQ(error(svmlight, [](ReadOptions& o) { o.target = "a"; }),
-            "data: found svmlight data, but a target column (--target) is for csv and tsv");
+            "data: found svmlight data, but a target column (target) is for csv and tsv");
   EXPECT_EQ(error(svmlight, [](ReadOptions& o) { o.weight_column = "0"; }),
-            "data: found svmlight data, but a weight column (--weight-column) is for csv and tsv");
+            "data: found svmlight data, but a weight column (weight-column) is for csv and tsv");
   EXPECT_EQ(error(svmlight, [](ReadOptions& o) { o.header = Header::yes; }),
-            "data: found svmlight data, but a header (--header) is for csv, tsv and text");
+            "data: found svmlight data, but a header (header) is for csv, tsv and text");
   EXPECT_EQ(error(csv, [](ReadOptions& o) { o.labels_path = "y.npy"; }),
-            "data: found csv data, but a file of labels (--labels) is for npy, npz, safetensors and idx");
+            "data: found csv data, but a file of labels (labels) is for npy, npz, safetensors and idx");
 }
 
 }  // namespace

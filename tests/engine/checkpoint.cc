@@ -68,7 +68,7 @@ TEST_F(CheckpointFile, DamageIsFoundWhereverItIs) {
     try {
       Checkpoint::load(path_);
     } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("start again without --resume"), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("start again without resume"), std::string::npos);
       return true;
     }
     return false;

@@ -110,7 +110,7 @@ ReadResult labelled_matrix(const Input& input, Features features,
                            std::optional<std::vector<std::string>> labels, const ReadOptions& options) {
   uint64_t rows = features.rows();
   if (!labels && options.require_labels)
-    throw DataError(input.name(), 0, "found features but no labels; name the file that has them (--labels)");
+    throw_at(input.name(), 0, "found features but no labels; name the file that has them (`labels`)");
   if (labels && labels->size() != rows)
     throw_at(input.name(), 0, "found {} labels for {} rows", labels->size(), rows);
   uint32_t columns = features.columns();

@@ -149,7 +149,7 @@ class HeldOutSentences {
     throw DataError(name, 0,
                     "found no words; expected text, a sentence a line, words separated by white space: write "
                     "it again, or give another file");
-  throw_at(name, 0, "no word occurs {} times or more; lower --min-count", min_count);
+  throw_at(name, 0, "no word occurs {} times or more; lower `min-count`", min_count);
 }
 
 }  // namespace

@@ -66,8 +66,7 @@ class Reader {
     if (found == std::to_string(dimension_)) return;
     if (found == "0" || found.size() > 4)
       fail("found no line of a word and its numbers, expected the text format of word2vec (.vec, not .bin)");
-    fail(fmt::format("found vectors of {} numbers, expected {}; give --dimension {}", found, dimension_,
-                     found));
+    fail(worded("found vectors of {} numbers, expected {}; give `dimension {}`", found, dimension_, found));
   }
   void take(std::string_view word) {
     const auto number = words_.find(word);

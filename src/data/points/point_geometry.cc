@@ -161,7 +161,7 @@ PointGeometry torus_geometry(const PointSource& data) {
   out.period.assign(data.columns(), is_radians ? kFullTurn : 360.0);
   for (size_t j = 0; j < most.size(); ++j)
     if (most[j] > 720)
-      throw_error("--space torus: column {} has the value {}; expected angles in degrees or radians", j,
+      throw_error("`space torus`: column {} has the value {}; expected angles in degrees or radians", j,
                   most[j]);
   return out;
 }
@@ -174,7 +174,7 @@ PointGeometry sphere_geometry(const PointSource& data) {
   }
   if (data.columns() != 2)
     throw_error(
-        "--space sphere: found {} columns; expected latitude and longitude, or unit vectors of three numbers",
+        "`space sphere`: found {} columns; expected latitude and longitude, or unit vectors of three numbers",
         data.columns());
   const std::vector<double> most = column_magnitudes(data);
   const double quarter = std::numbers::pi / 2 + 1e-3;
@@ -186,7 +186,7 @@ PointGeometry sphere_geometry(const PointSource& data) {
   const bool is_named = names.size() == 2 && small_letters(names[0]).starts_with("lon");
   out.is_longitude_first = is_named || (most[0] > pole && most[1] <= pole);
   if (most[out.is_longitude_first ? 1 : 0] > pole)
-    throw_error("--space sphere: a latitude of {}; expected latitude and longitude in degrees or radians",
+    throw_error("`space sphere`: a latitude of {}; expected latitude and longitude in degrees or radians",
                 most[out.is_longitude_first ? 1 : 0]);
   return out;
 }
@@ -204,7 +204,7 @@ PointGeometry periodic_geometry(const PointSource& data, const std::vector<std::
       period = 0;
     }
     if (!(period > 0) || !std::isfinite(period))
-      throw_error("--periodic '{}'; expected COLUMN=PERIOD, as in angle=360", word);
+      throw_error("`periodic '{}'`; expected COLUMN=PERIOD, as in angle=360", word);
     const std::string name = word.substr(0, sign);
     const std::vector<std::string>& names = data.names();
     size_t j = static_cast<size_t>(std::ranges::find(names, name) - names.begin());
@@ -213,9 +213,9 @@ PointGeometry periodic_geometry(const PointSource& data, const std::vector<std::
                              std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
       j = is_number ? std::stoul(name) : data.columns();
     }
-    if (j >= data.columns()) throw_error("--periodic '{}': there is no column '{}'", word, name);
+    if (j >= data.columns()) throw_error("`periodic '{}'`: there is no column '{}'", word, name);
     if (!data.categories().empty() && !data.categories()[j].empty())
-      throw_error("--periodic '{}': column '{}' has words; expected numbers", word, name);
+      throw_error("`periodic '{}'`: column '{}' has words; expected numbers", word, name);
     out.period[j] = period;
   }
   return out;

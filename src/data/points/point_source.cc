@@ -36,9 +36,9 @@ void match_names(const TableColumns& columns, const TableSample& sample, const P
     const auto number = known.find(sample.first[c]);
     if (!number)
       columns.fail(
-          fmt::format("found a column {}, which the model does not have; leave it out (--drop), or give data "
-                      "with the model's columns {}",
-                      quoted_text(sample.first[c]), shown_names(options.names)));
+          worded("found a column {}, which the model does not have; leave it out (`drop`), or give data "
+                 "with the model's columns {}",
+                 quoted_text(sample.first[c]), shown_names(options.names)));
     layout.role[c] = *number;
   }
   for (const std::string& name : options.names) {
@@ -89,7 +89,7 @@ TableLayout point_layout(Input& input, char separator, const PointOptions& optio
     if (j < options.known->size() && !(*options.known)[j].empty()) wordy.push_back(c);
   }
   check_columns(input.name(), layout.features, options);
-  layout.advice = " (a column that is no number is left out with --drop)";
+  layout.advice = with_options(" (a column that is no number is left out with `drop`)");
   return layout;
 }
 
@@ -226,7 +226,7 @@ std::vector<float> dense_values(const std::string& file, Features features, std:
   if (!features.is_sparse && kept.size() == columns) return std::move(features.dense.values);
   require_memory(4.0 * static_cast<double>(rows) * static_cast<double>(kept.size()),
                  fmt::format("{}: {} rows of {} columns", file, rows, kept.size()),
-                 "densities need every column of every row; leave columns out (--drop)");
+                 with_options("densities need every column of every row; leave columns out (`drop`)"));
   std::vector<float> values(rows * kept.size());
   std::vector<uint32_t> place(columns, Dataset::kNoTarget);
   for (uint32_t j = 0; j < kept.size(); ++j)
@@ -303,7 +303,7 @@ std::unique_ptr<PointSource> open_points(const std::string& path, const PointOpt
   if (!options.array.empty() && !is_array)
     throw_at(path, 0, "found no array file, but an array is named ({})", options.array);
   if (options.header != Header::automatic && is_array)
-    throw DataError(path, 0, "found an array file, but a header (--header) is for csv and tsv");
+    throw_at(path, 0, "found an array file, but a header (`header`) is for csv and tsv");
   if (!options.categorical.empty() && is_array)
     throw DataError(path, 0, "found an array file, but categorical columns are for csv and tsv");
   return is_array ? mapped_points(path, options) : whole_points(path, options);

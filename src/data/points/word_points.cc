@@ -49,7 +49,7 @@ void check_words(const Frame& frame, const FrameColumn& column, const std::vecto
   if (!is_name && words.size() <= kMostWords) return;
   throw_at(frame.file, frame.line.front(),
            "in column {}: found {} different words in {} rows, which say nothing about other rows; leave it "
-           "out (--drop)",
+           "out (`drop`)",
            quoted_text(column.name), words.size(), frame.rows);
 }
 
@@ -65,7 +65,7 @@ class ColumnReader {
       if (!std::isfinite(value))
         throw_at(frame_.file, frame_.line[i], "in column {}: found {}, expected a number{}",
                  quoted_text(column.name), std::isnan(value) ? "a missing value" : "one beyond 32-bit floats",
-                 " (or leave the column out: --drop)");
+                 " (or leave the column out: `drop`)");
       values_[i * columns_ + j] = value;
     }
   }

@@ -82,12 +82,12 @@ SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& read
     if (!options.target.empty() && options.target != "0")
       throw_at(reader.name(), first_line,
                "found an attribute file, whose labels are column 0, but the target is column {}; leave the "
-               "target out, or say --format columns",
+               "target out, or say `format columns`",
                options.target);
     if (!options.templates.empty())
-      throw DataError(reader.name(), first_line,
-                      "found an attribute file, to which templates do not apply; leave the templates out, or "
-                      "say --format columns");
+      throw_at(reader.name(), first_line,
+               "found an attribute file, to which templates do not apply; leave the templates out, or "
+               "say `format columns`");
     return encoder;
   }
   encoder.columns = reader.columns();
@@ -209,7 +209,7 @@ SequenceRead learn_sequences(const std::string& path, const SequenceOptions& opt
     throw_at(
         reader.name(), first_line,
         "found one label, {}, here and in all {} tokens, expected two at least: is column {} (from 0) the "
-        "target, and is the file {}? --target and --format say otherwise",
+        "target, and is the file {}? `target` and `format` say otherwise",
         quoted_text(out.encoder.labels[0]), out.data.positions(), out.encoder.target,
         format == SequenceFormat::conllu       ? "CoNLL-U"
         : format == SequenceFormat::attributes ? "one of attributes"

@@ -116,7 +116,7 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
   if (is_learning_ && is_open)
     throw_at(source.name, sentence.line(token),
              "found _ in column {}, which says that CoNLL-U has no label there, expected one for every token "
-             "of training data; take the sentence out, or choose another --target",
+             "of training data; take the sentence out, or choose another `target`",
              encoder_.target);
   if (is_learning_) return labels_.add(text);
   const auto known = labels_.find(text);

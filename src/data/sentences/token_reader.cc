@@ -222,7 +222,7 @@ bool TokenReader::is_token(std::string_view id) const {
   if (mark == std::string_view::npos || !is_digits(id.substr(0, mark)) || !is_digits(id.substr(mark + 1)))
     throw_at(name(), line_,
              "found {} in the first column, expected the id of a CoNLL-U token: 1, 2, ..., a range 1-2 or an "
-             "empty node 1.1; for other columns say --format columns",
+             "empty node 1.1; for other columns say `format columns`",
              quoted_text(id));
   return false;
 }
@@ -232,7 +232,7 @@ void TokenReader::check_columns(size_t found, bool is_marked) {
     if (found != kConlluColumns)
       throw_at(
           name(), line_,
-          "found {}, separated by tabs, expected the {} of CoNLL-U; for other columns say --format columns",
+          "found {}, separated by tabs, expected the {} of CoNLL-U; for other columns say `format columns`",
           columns_text(found), kConlluColumns);
     return;
   }
@@ -245,7 +245,7 @@ void TokenReader::check_columns(size_t found, bool is_marked) {
       throw_at(name(), line_, "found {}, expected {}{}, as in the data of the model{}", columns_text(found),
                shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : "",
                is_marked || found == kConlluColumns
-                   ? "; for CoNLL-U say --format conllu"
+                   ? with_options("; for CoNLL-U say `format conllu`")
                    : "; sentences as they are written are read by 'selfnorm predict'");
     return;
   }
@@ -254,9 +254,10 @@ void TokenReader::check_columns(size_t found, bool is_marked) {
              "found {}, expected {}, as in line {}: every token has the same columns, and a blank line ends "
              "a sentence{}",
              columns_text(found), shape_.columns, first_line_,
-             is_marked || is_first_marked_ ? "; a line that begins with # is a token, only CoNLL-U has "
-                                             "comments: say --format conllu if it is that"
-                                           : "");
+             is_marked || is_first_marked_
+                 ? with_options("; a line that begins with # is a token, only CoNLL-U has comments: say "
+                                "`format conllu` if it is that")
+                 : "");
 }
 
 SequenceFormat sequence_format(std::string_view sample) {

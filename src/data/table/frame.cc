@@ -71,7 +71,7 @@ void make_categorical(FrameColumn& column) {
 
 Frame read_array_frame(const ArrayFile& file, const FrameOptions& options) {
   if (options.header != "auto")
-    throw DataError(file.name(), 0, "found an array file, but a header (--header) is for csv and tsv");
+    throw_at(file.name(), 0, "found an array file, but a header (`header`) is for csv and tsv");
   Frame frame;
   frame.file = file.name();
   append_columns(file, choose_features(file, {}), "x", "", frame);

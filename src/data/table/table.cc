@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
 #include "data/input/part.h"
 #include "data/table/table_sample.h"
@@ -28,9 +29,8 @@ class Layout {
       columns_.fail(fmt::format("found {} columns, as many as the model has features, and no target; {}",
                                 options_.schema->feature_count, columns_.describe()));
     if (!target && options_.require_labels)
-      columns_.fail(
-          fmt::format("cannot tell which column is the target: {}; name it (--target) or call it label",
-                      columns_.describe()));
+      columns_.fail(worded("cannot tell which column is the target: {}; name it (`target`) or call it label",
+                           columns_.describe()));
     if (target && target == weight) columns_.fail("found the same column as target and as weight");
     layout.has_target = target.has_value();
     if (target) layout.target = header_ ? sample_.first[*target] : std::to_string(*target);
@@ -47,7 +47,8 @@ class Layout {
       }
     }
     check_features(layout);
-    layout.advice = " (a column of texts is read by --text COLUMN, one of words by --categorical COLUMN)";
+    layout.advice =
+        with_options(" (a column of texts is read by `text COLUMN`, one of words by `categorical COLUMN`)");
     if (header_) layout.header_bytes = sample_.first_bytes, layout.first_line = sample_.next_line;
     return layout;
   }
@@ -78,8 +79,8 @@ class Layout {
     if (wordy.size() == 1) return wordy[0];
     if (header_ || columns == 1) return std::nullopt;
     if (options_.schema)
-      columns_.fail(fmt::format(
-          "cannot tell which of the {} columns is the target: there is no header; give its index (--target)",
+      columns_.fail(worded(
+          "cannot tell which of the {} columns is the target: there is no header; give its index (`target`)",
           columns));
     return weight == 0u ? 1u : 0u;
   }
@@ -220,8 +221,8 @@ ReadResult read_table(Input& input, const TableLayout& layout, const ReadOptions
   ReadResult result = assembly.finish(layout.rule.separator == '\t' ? Format::tsv : Format::csv);
   result.report.target = layout.target;
   if (layout.header_bytes == 0 && !options.schema && options.target.empty() && layout.has_target)
-    result.report.notes.push_back(fmt::format(
-        "there is no header: column {}, counted from 0, is taken as the label (--target says otherwise)",
+    result.report.notes.push_back(worded(
+        "there is no header: column {}, counted from 0, is taken as the label (`target` says otherwise)",
         layout.target));
   return result;
 }

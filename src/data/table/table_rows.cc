@@ -48,9 +48,8 @@ class RoleFinder {
     if (!options_.weight_column.empty()) out.weight = resolved(options_.weight_column, "weight");
     out.target = target(out);
     if (out.target.empty() && options_.require_labels)
-      columns_.fail(
-          fmt::format("cannot tell which column is the label: {}; name it (--target) or call it label",
-                      columns_.describe()));
+      columns_.fail(worded("cannot tell which column is the label: {}; name it (`target`) or call it label",
+                           columns_.describe()));
     if (holds(out.text, out.target)) columns_.fail("found the same column as target and as text");
     return out;
   }
@@ -182,14 +181,14 @@ void refuse_mixed(const Frame& frame, const Roles& roles, const std::vector<std:
     if (words == frame.rows && is_text)
       throw_at(
           frame.file, 0,
-          "column {} holds texts, nearly all different: read them by --text {}, or leave the column out by "
-          "--drop {}",
+          "column {} holds texts, nearly all different: read them by `text {}`, or leave the column out by "
+          "`drop {}`",
           quoted_text(column.name), column.name, column.name);
     if (2 * words > frame.rows) continue;
     throw_at(frame.file, frame.line[first],
              "in column {}: found {}, expected a finite number as in most other rows; correct it, or take "
              "the column as "
-             "words (--categorical {}) or leave it out (--drop {})",
+             "words (`categorical {}`) or leave it out (`drop {}`)",
              quoted_text(column.name), quoted_text(text_at(column, first)), column.name, column.name);
   }
 }
@@ -246,16 +245,16 @@ ReadResult rows_of(const HeldTable& file, char separator, const ReadOptions& opt
     encoder.frame = FrameEncoder(frame, all, others, true, out.report.notes);
     if (!roles.text.empty()) {
       if (options.text.hash_buckets > 0 && !encoder.is_text_alone())
-        throw Error(
-            "--hash-buckets is for texts alone; leave the other columns out (--drop) or give "
-            "--max-vocabulary");
+        throw_error(
+            "`hash-buckets` is for texts alone; leave the other columns out (`drop`) or give "
+            "`max-vocabulary`");
       texts = learned_texts(frame, roles.text, options);
       if (!encoder.is_text_alone()) encoder.text = texts->text;
     }
     if (roles.text.empty() && encoder.is_text_alone())
       throw_at(frame.file, 0,
                "found no column that tells anything about the label; a column of texts is read by "
-               "--text COLUMN");
+               "`text COLUMN`");
     out.report.notes.insert(out.report.notes.begin(), columns_note(encoder));
   }
   set_targets(frame, roles, options, out);
@@ -305,7 +304,7 @@ ReadResult rows_of(const HeldTable& file, char separator, const ReadOptions& opt
 ReadResult read_table_rows(Input& input, char separator, const ReadOptions& options) {
   if (options.skip_bad > 0)
     throw_at(input.name(), 0,
-             "--skip-bad is for tables of numbers; this one has columns of words, texts or missing "
+             "`skip-bad` is for tables of numbers; this one has columns of words, texts or missing "
              "values");
   return rows_of(HeldTable(input), separator, options);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "data/input/characters.h"
@@ -10,7 +11,6 @@
 #include "data/input/sniff.h"
 #include "data/read.h"
 #include "data/string_index.h"
-#include "data/text/grams.h"
 #include "data/text/text_encoder.h"
 #include "selfnorm/error.h"
 
@@ -116,9 +116,11 @@ class TextParser {
     size_t tab = line.find('\t');
     bool labelled = tab != std::string_view::npos && tab > 0;
     if (!labelled && options_.require_labels)
-      return fmt::format(
+      return worded(
           "found {}, expected label<TAB>text{}", quoted_text(line),
-          options_.schema ? "; for texts without labels use 'selfnorm predict' or --top N" : "");
+          options_.schema
+              ? with_options("; texts without labels are answered by predict, or scored with `top N`")
+              : "");
     uint32_t target = Dataset::kNoTarget;
     std::string message = labels_.number(labelled ? line.substr(0, tab) : "", part.labels, target);
     if (!message.empty()) return message;

@@ -5,7 +5,6 @@
 
 #include "base/failure.h"
 #include "base/option_table.h"
-#include "data/text/grams.h"
 
 namespace selfnorm {
 namespace {

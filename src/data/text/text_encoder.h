@@ -19,6 +19,7 @@
 
 #include "data/dataset.h"
 #include "data/string_index.h"
+#include "selfnorm/runtime/text_grams.h"
 
 namespace selfnorm {
 
@@ -73,5 +74,16 @@ void keep_columns(std::span<const uint32_t> columns, Dataset& data);
 
 // The encoder with these words of its vocabulary alone.
 TextEncoder with_words(const TextEncoder& encoder, std::span<const uint32_t> columns);
+
+// N-grams as the runtime makes them too.
+using runtime::for_each_gram;
+using runtime::weigh;
+
+inline uint32_t hash_bucket(std::string_view gram, const TextOptions& options) {
+  return static_cast<uint32_t>(hash_bytes(gram) % options.hash_buckets);
+}
+
+// Sorted distinct columns with their counts; sorts its argument.
+SparseRow count_columns(std::vector<uint32_t>& columns);
 
 }  // namespace selfnorm

@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "audit/audit.h"
+#include "audit/error_audit.h"
 #include "document/document.h"
 
 namespace selfnorm {
@@ -65,5 +67,19 @@ void add_variance(const GaugeVariance& variance, ReportDocument& document);
 
 // Of any model whose errors were audited: histogram with quantiles and band, worst inputs; without cards.
 void add_errors(const ErrorAudit& audit, const std::string& kind, ReportDocument& document);
+
+// What the normalisation of a head did to its log-normalizers, state by state.
+
+// The model at a stage of the work, audited on the same inputs.
+struct NormalizationState {
+  std::string name;  // "before", "lossless", ...
+  const ErrorAudit* audit = nullptr;
+  // Columns of the table where all states have them.
+  std::optional<double> rms_per_token, nll_exact;
+};
+
+// Into what add_audit made of the last state: the states before it are lines over the bars of the figure
+// log_z_histogram, whose axis takes them in; and a table "Step by step", a row a state.
+void add_states(const std::vector<NormalizationState>& states, ReportDocument& document);
 
 }  // namespace selfnorm

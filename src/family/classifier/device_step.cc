@@ -145,7 +145,7 @@ std::string training_device(const LoopInput& input, uint64_t batch) {
   const std::string why = why_not(input);
   if (!why.empty()) {
     if (choice.is_required)
-      throw_error("a GPU cannot train this classifier: found {}; use --device cpu or auto", why);
+      throw_error("a GPU cannot train this classifier: found {}; use `device cpu` or auto", why);
     return {};
   }
   const Features& x = input.train.features;

@@ -279,7 +279,7 @@ class FullPasses final : public LbfgsProblem<Real> {
     if (rms > delta)
       throw_error(
           "constraint: rms log Z = {:.4g} where the model is closest to normalised, wanted {:.4g}; use a "
-          "larger --delta",
+          "larger `delta`",
           rms, delta);
     for (int i = 0; i < 50 && rms < delta * (1 - kSlack); ++i) {
       const double middle = 0.5 * (low + high), value = rms_at(middle);

@@ -177,8 +177,8 @@ Subtracted constant_of(const ObjectiveOptions& o, std::span<const Real> theta) {
 }
 std::unique_ptr<MinibatchStep<float>> make_device_candidate_step(const GpuDevice& device,
                                                                  const LoopInput& input, uint64_t batch);
-inline constexpr const char* kCandidateRemedy = "a smaller --learning-rate or more --samples";
-inline constexpr const char* kExactRemedy = "a smaller --learning-rate or a larger --alpha";
+inline constexpr const char* kCandidateRemedy = "a smaller `learning-rate` or more `samples`";
+inline constexpr const char* kExactRemedy = "a smaller `learning-rate` or a larger `alpha`";
 
 // nce, ranking-nce, is, snl on multiclass data.
 template <class Real>

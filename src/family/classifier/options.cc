@@ -105,22 +105,22 @@ void TrainOptions::validate() const {
   train_option_table(encoder.kind == "context" ? "lm" : "classifier", copy).validate();
   require_range(threads >= 0, "threads", threads, "0 (all cores) or more");
   if (objective_entry(objective.name).is_constraint && optimiser != "auto" && optimiser != "lbfgs")
-    throw_error("the constraint objective needs full passes, found --optimiser {}; use lbfgs", optimiser);
+    throw_error("the constraint objective needs full passes, found `optimiser {}`; use lbfgs", optimiser);
   if (objective_entry(objective.name).is_subsampled && objective.gamma < 1 && optimiser == "lbfgs")
     throw_error(
         "the sampled objective draws a new sample in every minibatch, which lbfgs cannot use with gamma = "
-        "{}; use --optimiser adagrad, or --gamma 1",
+        "{}; use `optimiser adagrad`, or `gamma 1`",
         objective.gamma);
   const bool full_passes = optimiser == "lbfgs" || objective_entry(objective.name).is_constraint;
   if (encoder.dropout > 0 && full_passes)
     throw_error(
-        "--dropout {} leaves out other inputs in every minibatch, which {} cannot use; use --dropout 0, or "
-        "--optimiser adagrad or adam with another objective than constraint",
+        "`dropout {}` leaves out other inputs in every minibatch, which {} cannot use; use `dropout 0`, or "
+        "`optimiser adagrad` or adam with another objective than constraint",
         encoder.dropout, optimiser == "lbfgs" ? "lbfgs" : "the constraint objective");
   if (is_candidate_objective(objective.name) && optimiser == "lbfgs")
     throw_error(
         "the {} objective draws new noise classes in every minibatch, which lbfgs cannot use; use "
-        "--optimiser adagrad or adam",
+        "`optimiser adagrad` or adam",
         objective.name);
 }
 
@@ -180,15 +180,15 @@ void warn_about_gamma(const ObjectiveOptions& o, TrainObserver& observer) {
 void check_noise(const ObjectiveOptions& o, uint64_t batch) {
   if (!is_candidate_objective(o.name)) return;
   if (o.noise == "in-batch" && batch < 2)
-    throw Error(
-        "--proposal in-batch takes the other targets of a minibatch, and found minibatches of one example; "
+    throw_error(
+        "`proposal in-batch` takes the other targets of a minibatch, and found minibatches of one example; "
         "use "
-        "a larger --batch or another --proposal");
+        "a larger `batch` or another `proposal`");
   if (o.noise != "in-batch" && o.noise_sharing == "example" && o.samples > 0xFFFFFFFFu / batch)
     throw_error(
-        "--proposal-sharing example with {} samples for each of {} examples is more than 2^32 draws a step; "
+        "`proposal-sharing example` with {} samples for each of {} examples is more than 2^32 draws a step; "
         "use "
-        "fewer --samples or a smaller --batch",
+        "fewer `samples` or a smaller `batch`",
         o.samples, batch);
 }
 
@@ -199,7 +199,7 @@ void resolve_centre(bool is_joint, ObjectiveOptions& o) {
     return;
   }
   if (o.centre)
-    throw_error("--centre is an option of penalty and constraint, and found --objective {}", o.name);
+    throw_error("`centre` is an option of penalty and constraint, and found `objective {}`", o.name);
   o.learn_centre = objective_entry(o.name).uses_normalizer && o.normalizer == "constant";
 }
 

@@ -66,9 +66,9 @@ void check_training_data(const Dataset& train) {
 // What a linear model takes; the others are networks (family/classifier/network/network_trainer.h).
 void check_encoder(const std::string& kind, const Features& x) {
   if (kind == "identity" && x.is_sparse)
-    throw Error("the identity encoder needs dense features, found sparse ones; use --encoder sparse");
+    throw_error("the identity encoder needs dense features, found sparse ones; use `encoder sparse`");
   if (kind == "sparse" && !x.is_sparse)
-    throw Error("the sparse encoder needs sparse features, found dense ones; use --encoder identity");
+    throw_error("the sparse encoder needs sparse features, found dense ones; use `encoder identity`");
   if (kind == "bag" || kind == "context")
     throw_error(
         "the {} encoder is a network, which train_classifier does not train; expected identity, sparse or "
@@ -387,7 +387,7 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   Scaling scaling;
   const bool dense = !train.features.is_sparse && !train.is_joint();
   if (options.scale == "standard" && !dense)
-    throw Error("--scale standard needs dense features, and found sparse or grouped ones; use --scale none");
+    throw_error("`scale standard` needs dense features, and found sparse or grouped ones; use `scale none`");
   if (dense && options.scale != "none") {
     scaling = fit_scaling(train.features.dense);
     scaling.apply(train.features.dense);
@@ -399,11 +399,6 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
       mark,  unlabelled ? &*unlabelled : nullptr};
   input.fingerprint += training_device(input, std::min(options.batch, train.examples()));
   return options.precision == "double" ? train_as<double>(input, scaling) : train_as<float>(input, scaling);
-}
-
-std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed) {
-  const auto [train, valid] = random_split(data.examples(), fraction, seed, kHoldOutStream);
-  return {subset(data, train), subset(data, valid)};
 }
 
 }  // namespace selfnorm

@@ -34,9 +34,6 @@ void refuse_other_steps(const std::string& family, TrainOptions options, TrainOp
 // The examples held out of training for validation are the second part of a random_split by this stream.
 inline constexpr uint64_t kHoldOutStream = 0x686f6c646f7574;  // "holdout"
 
-// The data of the two parts: (train, valid).
-std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed);
-
 // Class weights multiply the weights of the examples.
 //     "balanced": n / (K n_k) for class k;     "a=2,b=0.5": as given, 1 for the others.
 

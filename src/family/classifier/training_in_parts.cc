@@ -101,7 +101,7 @@ ModelFile train_part(const Dataset& given, const TrainOptions& told, OngoingTrai
   for (uint64_t i = 0; has_weight && i < order.per_epoch(); ++i) {
     const LossSum sum = step->gradient(order.of(i), optimiser.state().step, ongoing.theta);
     if (!std::isfinite(sum.likelihood + sum.penalty))
-      throw_error("training diverged: the loss became infinite or NaN; use {}", step->remedy());
+      throw_error("training diverged: the loss became infinite or NaN; use {}", with_options(step->remedy()));
     optimiser.begin_step();
     step->update(ongoing.theta, optimiser, rate);
   }

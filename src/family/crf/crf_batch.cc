@@ -78,7 +78,7 @@ class CrfStep final : public MinibatchStep<float> {
 
   double rate_factor() const override { return kPositionRate * rate_of_objective(*objective_); }
   bool is_lazy() const override { return true; }
-  const char* remedy() const override { return "a smaller --learning-rate or a larger --alpha"; }
+  const char* remedy() const override { return "a smaller `learning-rate` or a larger `alpha`"; }
 
  private:
   double touch(size_t place) const {

@@ -168,8 +168,8 @@ void CrfOptions::validate() const {
   CrfOptions copy = *this;
   train_option_table("crf", copy).validate();
   if (objective.centre || objective.learn_centre)
-    throw Error(
-        "--centre is not an option of chains, whose biases bring log Z to 0 for sentences of every length; "
+    throw_error(
+        "`centre` is not an option of chains, whose biases bring log Z to 0 for sentences of every length; "
         "leave it out");
   TrainOptions::validate();
 }

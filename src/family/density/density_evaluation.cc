@@ -52,7 +52,7 @@ const char* outside_advice(const Support& support) {
       return "they have values that no row of the training data had; leave them out, or train on rows with "
              "all values";
     case Support::Space::counts:
-      return "counts are whole numbers from 0; leave them out, or train with --space real";
+      return "counts are whole numbers from 0; leave them out, or train on them as real numbers";
     case Support::Space::real:
       break;
   }
@@ -243,8 +243,8 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
   const std::string kind = (cut != nullptr ? cut->inner() : proposal).record().kind;
   const std::string word = kind == "gaussian-diagonal" ? "gaussian:diagonal" : kind;
   SimpleModel best{name_of(kind, support.is_mixed()), nll_of(of(proposal), model, data, held_out),
-                   kind == "stacked" ? "--objective fit is that one"
-                                     : fmt::format("--objective fit --proposal {} is that one", word)};
+                   kind == "stacked" ? with_options("`objective fit` is that one")
+                                     : worded("`objective fit` `proposal {}` is that one", word)};
   const auto take = [&](SimpleModel other) {
     if (!(best.nll <= other.nll)) best = std::move(other);
   };
@@ -263,14 +263,14 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
     take({fmt::format("a mixture of {} products of {}", mixture->components(),
                       is_binary ? "Bernoullis" : "categoricals"),
           nll_of(of(*mixture), model, data, held_out),
-          "try --objective pseudo-likelihood, --energy rbm or more --steps"});
+          with_options("try `objective pseudo-likelihood`, `energy rbm` or more `steps`")});
   } else if (support.is_real() && support.wraps.empty() && kind != "mixture" &&
              data.columns() <= kMostColumns) {
     const uint64_t components = std::clamp<uint64_t>(chosen.size() / kRowsOfComponent, 1, kMostComponents);
     const auto mixture = fit_density(fmt::format("mixture:{}", components), points, {.seed = seed});
     take({fmt::format("a Gaussian mixture of {} components", components),
           nll_of(of(*mixture), model, data, held_out),
-          fmt::format("--objective fit --proposal mixture:{} is that one", components)});
+          worded("`objective fit` `proposal mixture:{}` is that one", components)});
   }
   return best;
 }

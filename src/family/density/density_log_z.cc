@@ -85,8 +85,8 @@ class Estimators {
     JudgedLogZ out = judged(widened(bridge_log_z(energy_, proposal_, {}, options_.seed)));
     if (out.distrust.empty() && out.estimate.tail > kMostDisagreement)
       out.distrust =
-          fmt::format("the chains of bridge sampling do not agree (R-hat {:.3f}); compare --method annealed",
-                      1 + out.estimate.tail);
+          worded("the chains of bridge sampling do not agree (R-hat {:.3f}); compare `method annealed`",
+                 1 + out.estimate.tail);
     return out;
   }
 
@@ -160,16 +160,16 @@ bool is_drawn(const LogZEstimate& z) {
 std::string remedies(const LogZEstimate& z, const Energy& energy, bool samples_help) {
   const Support support = energy.support();
   std::vector<std::string> out;
-  if (is_importance(z) && support.has_chains()) out.push_back("use --method annealed");
-  if (is_importance(z) && samples_help) out.push_back("draw more --samples");
+  if (is_importance(z) && support.has_chains()) out.push_back("use `method annealed`");
+  if (is_importance(z) && samples_help) out.push_back("draw more `samples`");
   if (support.is_real())
     out.push_back(
         "train with a proposal that is closer to the data or broader (mixture with more components, kde, "
         "student-t)");
   if (dynamic_cast<const TiltedEnergy*>(&energy) == nullptr)
-    out.push_back("let the energy tilt the proposal (train with --base proposal)");
-  if (out.empty()) out.push_back("train a smoother energy (--weight-decay, fewer --steps)");
-  return fmt::format("{}", fmt::join(out, ", or "));
+    out.push_back("let the energy tilt the proposal (train with `base proposal`)");
+  if (out.empty()) out.push_back("train a smoother energy (`weight-decay`, fewer `steps`)");
+  return with_options(fmt::format("{}", fmt::join(out, ", or ")));
 }
 
 }  // namespace
@@ -217,9 +217,9 @@ std::string log_z_doubt(const LogZEstimate& z, const Energy& energy, double leas
         "that their interval is too narrow: the proposal hardly reaches a part of the model; {}",
         z.tail, kHeaviestTail, remedies(z, energy, false));
   if (!(z.high - z.low <= kWidest))
-    return fmt::format("log Z by {} is only known to be in [{:.4g}, {:.4g}], wider than {} nat; {}", z.method,
-                       z.low, z.high, kWidest,
-                       is_drawn(z) ? remedies(z, energy, true) : "try --method importance");
+    return worded("log Z by {} is only known to be in [{:.4g}, {:.4g}], wider than {} nat; {}", z.method,
+                  z.low, z.high, kWidest,
+                  is_drawn(z) ? remedies(z, energy, true) : with_options("try `method importance`"));
   return "";
 }
 
@@ -228,9 +228,9 @@ std::string log_z_contradiction(const LogZEstimate& computed, const LogZEstimate
   const double error = is_above ? computed.high - computed.value : computed.value - computed.low;
   const double reach = is_above ? drawn.value - drawn.low : drawn.high - drawn.value;
   if (!(std::abs(drawn.value - computed.value) > std::max(kDifference, error + 2 * reach))) return "";
-  return fmt::format(
+  return worded(
       "log Z by {} is in [{:.4f}, {:.4f}] and by {} of {} draws in [{:.4f}, {:.4f}]: one of them misses a "
-      "part of the model; compare --method annealed",
+      "part of the model; compare `method annealed`",
       computed.method, computed.low, computed.high, drawn.method, drawn.evaluations, drawn.low, drawn.high);
 }
 

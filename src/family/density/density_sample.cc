@@ -144,18 +144,18 @@ std::string sample_doubt(const DensitySample& sample, uint64_t count) {
     const double r_hat = *std::ranges::max_element(sample.r_hat);
     const double effective = *std::ranges::min_element(sample.effective);
     if (r_hat > kLargestRHat)
-      return fmt::format(
-          "the chains do not agree (R-hat {:.3f}, expected {} or less); use --method sir, or more --chains",
+      return worded(
+          "the chains do not agree (R-hat {:.3f}, expected {} or less); use `method sir`, or more `chains`",
           r_hat, kLargestRHat);
     if (effective < wanted)
-      return fmt::format(
+      return worded(
           "the chains are worth {:.1f} independent points, expected {:.0f} or more; draw more points, or use "
-          "--method sir",
+          "`method sir`",
           effective, wanted);
   } else if (sample.pool_effective < points) {
-    return fmt::format(
+    return worded(
         "the pool is worth {:.1f} independent points, expected {} or more, so many are the same; give a "
-        "larger --pool, or use chains (--method hmc, gibbs for levels)",
+        "larger `pool`, or use chains (`method hmc`, gibbs for levels)",
         sample.pool_effective, fmt::group_digits(count));
   }
   return "";

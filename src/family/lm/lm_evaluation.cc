@@ -15,6 +15,8 @@
 namespace selfnorm {
 namespace {
 
+constexpr uint64_t kLadderTokens = 20'000, kLadderStates = 0x6c73;  // "ls"
+
 constexpr uint64_t kSampleStream = 0x746f6b656e73;  // "tokens"
 constexpr size_t kStatesAtOnce = 64;
 
@@ -117,6 +119,19 @@ LanguageEvaluation evaluate_language(const ModelFile& model, const TokenCorpus& 
     out.amortised = amortised;
   }
   return out;
+}
+
+std::unique_ptr<ExampleSource> ladder_states(const Encoder& encoder, const TokenCorpus& corpus,
+                                             uint64_t seed) {
+  std::vector<uint64_t> chosen = random_permutation(corpus.examples(), RandomStream(seed, kLadderStates));
+  if (chosen.size() > kLadderTokens) chosen.resize(kLadderTokens);
+  std::sort(chosen.begin(), chosen.end());
+  TokenRows rows;
+  gather_contexts(corpus, chosen, encoder.positions, rows);
+  Dataset states;
+  states.features = encode(encoder, rows);
+  states.target.assign(chosen.size(), Dataset::kNoTarget);
+  return make_example_source(std::move(states));
 }
 
 }  // namespace selfnorm

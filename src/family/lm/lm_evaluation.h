@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "audit/evaluation.h"
 #include "data/corpus/token_corpus.h"
+#include "data/example_source.h"
+#include "model/encoder.h"
 #include "model/model_file.h"
 
 namespace selfnorm {
@@ -35,5 +38,10 @@ struct LanguageEvaluationOptions {
 LanguageEvaluation evaluate_language(const ModelFile& model, const TokenCorpus& corpus,
                                      const LanguageEvaluationOptions& options = {},
                                      const std::function<void(uint64_t)>& progress = {});
+
+// States for the ladder of a language model: those of positions chosen at random, enough to fit and certify
+// it.
+std::unique_ptr<ExampleSource> ladder_states(const Encoder& encoder, const TokenCorpus& corpus,
+                                             uint64_t seed);
 
 }  // namespace selfnorm

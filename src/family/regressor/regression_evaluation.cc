@@ -269,13 +269,13 @@ std::string coverage_doubt(const RegressionEvaluation& e, const std::vector<std:
       if (miss(coverage, rows) > (worst == nullptr ? kLargestMiss + 1e-12 : miss(*worst, rows)))
         worst = &coverage, target = j;
   if (worst == nullptr) return "";
-  return fmt::format(
+  return worded(
       "central {:.6g}% intervals of {} hold {:.1f}% of {} targets (standard error {:.1f} points), so "
       "predictions are too {}",
       100 * worst->level, targets.at(target), 100 * worst->central, rows, 100 * standard_error(*worst, rows),
-      worst->central > worst->level
-          ? "wide; less noise in training may help (--input-noise 0, a smaller --weight-decay)"
-          : "narrow; --ensemble 5, more rows or a larger --weight-decay may help");
+      with_options(worst->central > worst->level
+                       ? "wide; less noise in training may help (`input-noise 0`, a smaller `weight-decay`)"
+                       : "narrow; `ensemble 5`, more rows or a larger `weight-decay` may help"));
 }
 
 RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows& x, std::span<const double> y,

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "audit/least_squares.h"
+#include "base/failure.h"
 #include "family/regressor/predictive.h"
 #include "selfnorm/error.h"
 
@@ -94,14 +95,15 @@ double mixture_nll(const Regressor& model, const TargetRows& held_out) {
 
 SimpleModel simple_regression(const Regressor& model, const TargetRows& train, const TargetRows& held_out) {
   SELFNORM_CHECK(train.x.rows() > 0 && held_out.x.rows() > 0);
-  SimpleModel best{"linear regression with Gaussian noise", linear_nll(model, train, held_out),
-                   "try --input-noise 0, a smaller --learning-rate or smaller networks (--features none)"};
+  SimpleModel best{
+      "linear regression with Gaussian noise", linear_nll(model, train, held_out),
+      with_options("try `input-noise 0`, a smaller `learning-rate` or smaller networks (`features none`)")};
   const bool has_mixture =
       model.has_base && std::all_of(model.members.begin(), model.members.end(),
                                     [](const RegressorNetworks& member) { return member.tilt != nullptr; });
   if (!has_mixture) return best;
   SimpleModel mixture{"the mixture it started from", mixture_nll(model, held_out),
-                      "--objective mdn trains that one alone"};
+                      with_options("`objective mdn` trains that one alone")};
   return mixture.nll < best.nll ? mixture : best;
 }
 

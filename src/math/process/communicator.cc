@@ -6,7 +6,7 @@
 
 #include "base/failure.h"
 #include "base/interruption.h"
-#include "math/process/broken_job.h"
+#include "math/process/link.h"
 
 namespace selfnorm {
 namespace {

@@ -5,7 +5,7 @@
 //
 // All processes make the same calls in the same order. An exchange begins with a header that says which one
 // it is and how the sender's work ended: whatever was thrown in one process is thrown in all of them, and
-// BrokenJob (math/process/broken_job.h) where the calls differ.
+// BrokenJob (math/process/link.h) where the calls differ.
 #pragma once
 
 #include <cstddef>

@@ -1,13 +1,21 @@
 // What carries bytes between the processes of a job: MPI (mpi/job.h), or memory where threads stand for
-// processes (math/process/thread_job.h). What processes do together is made of it
+// processes (tests/math/process/thread_job.h). What processes do together is made of it
 // (math/process/communicator.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace selfnorm {
+
+// Thrown where the processes of a job can exchange nothing any more: they do not make the same calls, or MPI
+// fails. No process may go on, and none can tell the others: the program says why and ends the job. It is no
+// std::exception, so that nothing that reports or works around errors takes it for one.
+struct BrokenJob {
+  std::string why;
+};
 
 class Link {
  public:

@@ -79,13 +79,13 @@ Support support_of(const FamilyPlan& plan) {
     return Support::box(std::vector<double>(d, lower), std::vector<double>(d, upper));
   };
   if (plan.word == "truncated-gaussian")
-    throw Error("energy truncated-gaussian needs a box; give its sides with --lower X,... and --upper X,...");
+    throw_error("energy truncated-gaussian needs a box; give its sides with `lower X,...` and `upper X,...`");
   if (plan.word == "exponential" || plan.word == "gamma") return box(0, INFINITY);
   if (plan.word == "von-mises") return box(-kHalfTurn, kHalfTurn);
   if (space_of_family(plan.word) == "torus") return Support::angles(std::vector<bool>(d, true));
   if (space_of_family(plan.word) == "sphere") {
     if (d != 2)
-      throw_error("energy '{}' is over the sphere, found {} columns; use --space sphere", plan.word, d);
+      throw_error("energy '{}' is over the sphere, found {} columns; use `space sphere`", plan.word, d);
     return DirectionMap::sphere().support();
   }
   if (plan.word == "bernoulli" || plan.word == "ising") return Support::binary(plan.dimension);

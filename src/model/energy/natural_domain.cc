@@ -261,7 +261,7 @@ std::vector<Statistic> make_statistics(const std::string& name, uint32_t dimensi
   const auto kind = static_cast<Statistic::Kind>(std::find(names.begin(), names.end(), name) - names.begin());
   if (kind == Kind::u || kind == Kind::uu) {
     if (dimension != 2)
-      throw_error("the statistic {} is of points of the sphere, found {} columns; use --space sphere", name,
+      throw_error("the statistic {} is of points of the sphere, found {} columns; use `space sphere`", name,
                   dimension);
     if (kind == Kind::u) return {{kind, 0, 0}, {kind, 1, 1}, {kind, 2, 2}};
     return {{kind, 0, 0}, {kind, 1, 1}, {kind, 0, 1}, {kind, 0, 2}, {kind, 1, 2}};

@@ -37,8 +37,7 @@ void check_bytes(const ArrayFile& file) {
 const ArrayEntry& weight_entry(const ArrayFile& file, const std::string& name) {
   const ArrayEntry* found = name.empty() ? nullptr : file.find(name);
   if (!name.empty() && !found)
-    fail(file,
-         fmt::format("found no tensor '{}' (--weight-name); found {}", name, list_of_names(file.entries())));
+    fail(file, worded("found no tensor '{}' (`weight-name`); found {}", name, list_of_names(file.entries())));
   for (const char* usual : {"weight", "W", "lm_head.weight"})
     if (!found) found = file.find(usual);
   if (found) return *found;
@@ -50,9 +49,9 @@ const ArrayEntry& weight_entry(const ArrayFile& file, const std::string& name) {
     ++candidates;
   }
   if (candidates == 1) return *found;
-  fail(file, fmt::format("found {}; expected the weights of a softmax head, called weight, W or "
-                         "lm_head.weight or the only floats in two dimensions; name them (--weight-name)",
-                         list_of_names(file.entries())));
+  fail(file, worded("found {}; expected the weights of a softmax head, called weight, W or "
+                    "lm_head.weight or the only floats in two dimensions; name them (`weight-name`)",
+                    list_of_names(file.entries())));
 }
 
 // "lm_head.weight" -> "lm_head.bias"; empty when there is no "weight" in it.
@@ -72,8 +71,7 @@ const ArrayEntry* bias_entry(const ArrayFile& file, const std::string& weight, s
     return usual;
   }
   const ArrayEntry* named = file.find(name);
-  if (!named && usual)
-    fail(file, fmt::format("found no tensor '{}' (--bias-name), but '{}'", name, usual->name));
+  if (!named && usual) fail(file, worded("found no tensor '{}' (`bias-name`), but '{}'", name, usual->name));
   return named;
 }
 

@@ -240,9 +240,9 @@ void Autoregressive::log_prob_gradient(const Points& x, std::span<double> log_q,
 }
 
 void Autoregressive::directional(const Points&, const Points&, std::span<double>, std::span<double>) const {
-  throw Error(
+  throw_error(
       "an autoregressive proposal has no second derivatives, which sm and ssm need of what is tilted; use "
-      "--proposal mixture");
+      "`proposal mixture`");
 }
 
 void Autoregressive::sample(RandomStream& random, std::span<float> rows) const {

@@ -63,10 +63,10 @@ Support space_of(const Points& data, const FitOptions& options) {
 
 DirectionMap map_of(const FitOptions& options) {
   if (options.space.wraps.empty())
-    throw Error(
-        "directions, kernels and neighbours are for angles, the sphere and mixed tables: --space torus or "
+    throw_error(
+        "directions, kernels and neighbours are for angles, the sphere and mixed tables: `space torus` or "
         "sphere, or "
-        "--periodic");
+        "`periodic`");
   return DirectionMap::of(options.space);
 }
 

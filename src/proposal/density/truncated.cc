@@ -34,9 +34,9 @@ Truncated::Truncated(std::shared_ptr<const Density> inner, const Support& box, u
   const double mass = static_cast<double>(inside) / kMassDraws;
   if (mass < kLeastMass)
     throw_error(
-        "a density '{}' fitted to the data has {:.2g} of its mass between --lower and --upper; expected {} "
+        "a density '{}' fitted to the data has {:.2g} of its mass between `lower` and `upper`; expected {} "
         "or "
-        "more: use another --proposal, or --proposal uniform",
+        "more: use another `proposal`, or `proposal uniform`",
         inner_->record().kind, mass, kLeastMass);
   log_mass_ = std::log(mass);
   log_error_ = std::sqrt((1 - mass) / (mass * kMassDraws));

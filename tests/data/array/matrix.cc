@@ -62,7 +62,7 @@ TEST(Npy, Errors) {
   std::string good = npy("<f4", "(2, 3)", raw<float>({1, 2, 3, 4, 5, 6}));
   for (
       const MatrixCase& c : std::initializer_list<MatrixCase>{
-          {good, "a.npy: found features but no labels; name the file that has them (--labels)"},
+          {good, "a.npy: found features but no labels; name the file that has them (labels)"},
           {good.substr(0, good.size() - 1), "a.npy: the header declares 24 bytes of elements, but 23 follow"},
           {good + "x", "a.npy: the header declares 24 bytes of elements, but 25 follow"},
           {gzip(good + "x"), "a.npy: the header declares 24 bytes of elements, but more follow"},
@@ -194,7 +194,7 @@ TEST(Npz, Errors) {
   std::string x = npy("<f4", "(1, 2)", raw<float>({1, 2}));
   std::string good = zip({{"X.npy", x}});
   EXPECT_EQ(read_error("a.npz", good),
-            "a.npz: found features but no labels; name the file that has them (--labels)");
+            "a.npz: found features but no labels; name the file that has them (labels)");
   EXPECT_EQ(read_error("a.npz", good.substr(0, good.size() - 5)),
             "a.npz: found no end of a zip archive: the file is truncated");
   EXPECT_EQ(

@@ -139,7 +139,7 @@ TEST(TokenCorpus, RefusesTextWithoutWords) {
                   ": found no words; expected text, a sentence a line, words separated by white space: write "
                   "it again, or give another file");
   EXPECT_EQ(learning_error(scratch.file("text", "a b c\n"), {}),
-            scratch.path("text") + ": no word occurs 2 times or more; lower --min-count");
+            scratch.path("text") + ": no word occurs 2 times or more; lower min-count");
   EXPECT_NE(learning_error(scratch.path("missing"), {}).find("cannot read"), std::string::npos);
   EXPECT_NE(learning_error(scratch.path("."), {}).find("it is a directory"), std::string::npos);
   EXPECT_NE(learning_error(scratch.file("text", "a"), {.hold_out = 0.6}).find("hold-out"), std::string::npos);

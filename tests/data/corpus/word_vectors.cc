@@ -41,9 +41,9 @@ TEST(WordVectors, SaysWhatIsWrong) {
   const Scratch scratch;
   const std::string file = scratch.path("a.vec");
   EXPECT_EQ(vectors_error(scratch, "3 300\nthe 1\n"),
-            file + ":1: found vectors of 300 numbers, expected 2; give --dimension 300");
+            file + ":1: found vectors of 300 numbers, expected 2; give dimension 300");
   EXPECT_EQ(vectors_error(scratch, "the 1 2 3\n"),
-            file + ":1: found vectors of 3 numbers, expected 2; give --dimension 3");
+            file + ":1: found vectors of 3 numbers, expected 2; give dimension 3");
   EXPECT_EQ(vectors_error(scratch, "2 2\nother 1 2\nthe 1\n"),
             file + ":3: found 2 fields, expected a word and 2 numbers");
   EXPECT_EQ(vectors_error(scratch, "the 1 x\n"),

@@ -109,7 +109,7 @@ TEST(PointSource, ModelsColumns) {
   const std::string other = scratch.file("d.csv", "a,b,c\n1,2,3\n");
   EXPECT_EQ(points_error(other, options),
             other +
-                ":1: found a column 'c', which the model does not have; leave it out (--drop), or give data "
+                ":1: found a column 'c', which the model does not have; leave it out (drop), or give data "
                 "with the model's columns 'b', 'a'");
   options.drop = {"c"};
   EXPECT_EQ(points_error(other, options), "accepted");
@@ -129,7 +129,7 @@ TEST(PointSource, Errors) {
   const Scratch scratch;
   const auto table = [&](const std::string& text) { return points_error(scratch.file("t.csv", text)); };
   const std::string t = scratch.path("t.csv");
-  const std::string advice = " (a column that is no number is left out with --drop)";
+  const std::string advice = " (a column that is no number is left out with drop)";
   EXPECT_EQ(table("a,b\n1,2\n3,cat\n"),
             t + ":3: in column 'b': found 'cat', expected a finite number" + advice);
   EXPECT_TRUE(
@@ -164,7 +164,7 @@ TEST(PointSource, Errors) {
   options = {};
   options.header = Header::no;
   EXPECT_EQ(points_error(scratch.file("h", npy("<f4", "(1, 1)", raw<float>({1}))), options),
-            h + ": found an array file, but a header (--header) is for csv and tsv");
+            h + ": found an array file, but a header (header) is for csv and tsv");
   options = {};
   options.categorical = {"0"};
   const std::string sparse = scratch.file("s.svm", "0 1:1\n1 2:3\n");

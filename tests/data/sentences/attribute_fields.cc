@@ -49,11 +49,11 @@ TEST(AttributeFields, BadAttributes) {
   EXPECT_EQ(
       reading.error("A\ta\n"),
       "d:1: found an attribute file, whose labels are column 0, but the target is column 1; leave the target "
-      "out, or say --format columns");
+      "out, or say format columns");
   reading.options = {SequenceFormat::attributes, "", "U", "t", 1};
   EXPECT_EQ(reading.error("A\ta\n"),
             "d:1: found an attribute file, to which templates do not apply; leave the templates out, or say "
-            "--format columns");
+            "format columns");
 }
 
 // Labels that nobody looks at are no attributes all the same.

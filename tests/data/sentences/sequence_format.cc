@@ -18,7 +18,7 @@ TEST(SequenceFormats, Detection) {
   // One bad line is an error of CoNLL-U, comments or not.
   EXPECT_EQ(reading.error("# c\n1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n2\tb\t_\tY\t_\t_\t_\t_\t_\n"),
             "d:3: found 9 columns, separated by tabs, expected the 10 of CoNLL-U; for other columns say "
-            "--format columns");
+            "format columns");
   EXPECT_EQ(reading.error("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\nx\tb\t_\tY\t_\t_\t_\t_\t_\t_\n")
                 .find("d:2: found 'x' in the first column"),
             0u);

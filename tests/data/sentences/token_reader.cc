@@ -26,7 +26,7 @@ TEST(TokenReader, BadColumns) {
       "d:2: found 3 columns, expected 2, as in line 1: every token has the same columns, and a blank line "
       "ends a sentence");
   const std::string marked =
-      "; a line that begins with # is a token, only CoNLL-U has comments: say --format conllu if it is that";
+      "; a line that begins with # is a token, only CoNLL-U has comments: say format conllu if it is that";
   EXPECT_TRUE(reading.error("# a comment\na X\nb Y\n").ends_with(marked));
   EXPECT_TRUE(reading.error("a X\n# a comment\nb Y\n").ends_with(marked));
   EXPECT_EQ(reading.error("a\nb\n"),
@@ -35,7 +35,7 @@ TEST(TokenReader, BadColumns) {
       reading.error("\na X\n\nb X\n"),
       "d:2: found one label, 'X', here and in all 2 tokens, expected two at least: is column 1 (from 0) the "
       "target, and is the "
-      "file one of columns? --target and --format say otherwise");
+      "file one of columns? target and format say otherwise");
   EXPECT_EQ(reading.error("a\tX\nb\t\n"),
             "d:2: found an empty label in column 1 (from 0), expected one for every token");
   for (const char* empty : {"", "\n", "\n \t\r\n\n"})
@@ -60,20 +60,20 @@ TEST(TokenReader, BadConllu) {
   reading.options.format = SequenceFormat::conllu;
   EXPECT_EQ(reading.error("# c\n1\ta\tX\n"),
             "d:2: found 3 columns, separated by tabs, expected the 10 of CoNLL-U; for other columns say "
-            "--format columns");
+            "format columns");
   EXPECT_NE(reading.error("1 2 3 4 5 6 7 8 9 10\n").find("d:1: found 1 column, separated by tabs"),
             std::string::npos);
   for (const char* id : {"x", "#", "1-", "-1", "1.x", ""})
     EXPECT_EQ(
         reading.error(fmt::format("{}\ta\ta\tX\t_\t_\t_\t_\t_\t_\n", id)),
         fmt::format("d:1: found '{}' in the first column, expected the id of a CoNLL-U token: 1, 2, ..., a "
-                    "range 1-2 or an empty node 1.1; for other columns say --format columns",
+                    "range 1-2 or an empty node 1.1; for other columns say format columns",
                     id));
   EXPECT_NE(reading.error("# only\n").find("found no sentence"), std::string::npos);
   // _ leaves a category open, and is a value of lists.
   EXPECT_EQ(reading.error("1\ta\ta\tX\t_\t_\t_\t_\t_\t_\n2\tb\tb\t_\t_\t_\t_\t_\t_\t_\n"),
             "d:2: found _ in column 3, which says that CoNLL-U has no label there, expected one for every "
-            "token of training data; take the sentence out, or choose another --target");
+            "token of training data; take the sentence out, or choose another target");
   reading.options.target = "5";
   EXPECT_EQ(reading.learn("1\ta\ta\tX\t_\tN=1\t_\t_\t_\t_\n2\tb\tb\t_\t_\t_\t_\t_\t_\t_\n").encoder.labels,
             (Strings{"N=1", "_"}));
@@ -152,11 +152,11 @@ TEST(TokenReader, StreamsGiveTheBytesAsRead) {
 TEST(TokenReader, AnotherFormatThanTheModels) {
   const Reading reading;
   const SequenceEncoder encoder = reading.learn("a X\nb Y\n").encoder;
-  const std::string hint = "; for CoNLL-U say --format conllu";
+  const std::string hint = "; for CoNLL-U say format conllu";
   const std::string token = "1\ta\ta\tX\t_\t_\t_\t_\t_\t_\n";
   EXPECT_TRUE(reading.read_error("# text = a b\n" + token, encoder, false).ends_with(hint));
   EXPECT_TRUE(reading.read_error(token, encoder, true).ends_with(hint));
-  EXPECT_NE(reading.read_error("# newdoc\n" + token, encoder, true).find("say --format conllu"),
+  EXPECT_NE(reading.read_error("# newdoc\n" + token, encoder, true).find("say format conllu"),
             std::string::npos);
   EXPECT_EQ(reading.read_error("a b c\n", encoder, true).find("conllu"), std::string::npos);
 }

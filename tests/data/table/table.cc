@@ -51,7 +51,7 @@ TEST(Table, LinesCountLineFeedsWithinQuotes) {
   EXPECT_EQ(read_error("a.csv", "f,label\n1,\"a\nb\"\nx,c\n"),
             "a.csv:4: in column 'f': found 'x', expected a finite number as in most other rows; correct it, "
             "or take "
-            "the column as words (--categorical f) or leave it out (--drop f)");
+            "the column as words (categorical f) or leave it out (drop f)");
 }
 
 TEST(Table, ByteOrderMark) {
@@ -73,13 +73,13 @@ TEST(Table, ErrorsSayWhereAndWhat) {
            {"label,f\nx,1\ny,1,2\n", "a.csv:3: found 3 fields, expected 2 as in the first row"},
            {"label,f\nx\n", "a.csv:2: found 1 fields, expected 2 as in the first row"},
            {"label,f\nx,NaN\n",
-            "a.csv: found no column that tells anything about the label; a column of texts is read by --text "
+            "a.csv: found no column that tells anything about the label; a column of texts is read by text "
             "COLUMN"},
            {"label,f\n,1\n", "a.csv:2: found an empty label; fill it in, or take the row out"},
            {"label,f\nx,\"1\"2\n", "a.csv:2: found '2' after a closing quote, expected ','"},
            {"label,f\nx,\"1\ny,2\n", "a.csv:2: found '\"1\\ny,2\\n', a quoted field that is never closed"},
            {"p,q\n1,2\n",
-            "a.csv:1: cannot tell which column is the target: the columns are 'p', 'q'; name it (--target) "
+            "a.csv:1: cannot tell which column is the target: the columns are 'p', 'q'; name it (target) "
             "or "
             "call it label"},
            {"label\nx\n", "a.csv:1: found no feature columns; the columns are 'label'"},
@@ -123,7 +123,7 @@ TEST(Table, SchemaRemembersTheTarget) {
   schema.target.clear();
   EXPECT_EQ(read_error("a.csv", "1,2,8\n3,4,7\n", options),
             "a.csv:1: cannot tell which of the 3 columns is the target: there is no header; give its index "
-            "(--target)");
+            "(target)");
   EXPECT_EQ(read_error("a.csv", "p,label\n1,8\n", options),
             "a.csv:1: found 1 feature columns, but the model has 2 features");
   EXPECT_EQ(

@@ -23,7 +23,8 @@ TEST(L2Path, EndsWhereHeldOutRowsWantIt) {
     const auto x = data.features.dense.row(i);
     if (random.uniform() < 0.6) data.target[i] = x[0] > x[1] ? 0 : x[2] > 0 ? 1 : 2;
   }
-  const auto [rest, valid] = hold_out(data, 0.5, 1);
+  const auto parts = hold_out(data, 0.5, 1);
+  const Dataset &rest = parts.first, &valid = parts.second;
   const auto trained = [&](double l2, double from) {
     TrainOptions options;
     options.objective.name = "exact";

@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "audit/evaluation.h"
+#include "data/example_source.h"
 #include "data/toy/generate.h"
+#include "family/classifier/network/classifier_rows.h"
 #include "family/classifier/saturated.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
@@ -413,11 +415,10 @@ TEST(Trainer, EncodersMustFitTheData) {
   options.encoder.kind = "identity";
   EXPECT_EQ(error(dense), "accepted");
   EXPECT_EQ(error(sparse),
-            "the identity encoder needs dense features, found sparse ones; use --encoder sparse");
+            "the identity encoder needs dense features, found sparse ones; use encoder sparse");
   options.encoder.kind = "sparse";
   EXPECT_EQ(error(sparse), "accepted");
-  EXPECT_EQ(error(dense),
-            "the sparse encoder needs sparse features, found dense ones; use --encoder identity");
+  EXPECT_EQ(error(dense), "the sparse encoder needs sparse features, found dense ones; use encoder identity");
   options.encoder.kind = "bag";
   EXPECT_NE(error(sparse), "accepted");
 }
@@ -481,7 +482,9 @@ TEST(Trainer, DivergenceKeepsTheLastGoodModel) {
 
 TEST(HoldOut, SplitsEveryExampleOnce) {
   const Dataset data = random_dataset({.rows = 101, .features = 2, .classes = 3}, 3);
-  const auto [train_part, valid_part] = hold_out(data, 0.1, 1);
+  ClassifierRows rows{data, std::nullopt, std::nullopt};
+  hold_out_rows(rows, 0.1, {});
+  const Dataset &train_part = rows.train, &valid_part = *rows.valid;
   EXPECT_EQ(valid_part.examples(), 10u);
   EXPECT_EQ(train_part.examples(), 91u);
   double all = 0, parts = 0;
@@ -490,7 +493,8 @@ TEST(HoldOut, SplitsEveryExampleOnce) {
     for (const float v : d->features.dense.values) parts += static_cast<double>(v);
   }
   EXPECT_NEAR(all, parts, 1e-5);
-  EXPECT_THROW(hold_out(subset(data, std::vector<uint64_t>{0}), 0.1, 1), Error);
+  ClassifierRows one{subset(data, std::vector<uint64_t>{0}), std::nullopt, std::nullopt};
+  EXPECT_THROW(hold_out_rows(one, 0.1, {}), Error);
 }
 
 }  // namespace

@@ -165,10 +165,10 @@ TEST(DensityEvaluation, SimpleModelsOfABoxAndOfTheSphere) {
   };
   const SimpleModel box = simple(Support::box({-1, -1}, {4, 2}), "mixture:2");
   EXPECT_EQ(box.name, "a Gaussian mixture");
-  EXPECT_EQ(box.advice, "--objective fit --proposal mixture is that one");
+  EXPECT_EQ(box.advice, "objective fit proposal mixture is that one");
   const SimpleModel sphere = simple(DirectionMap::sphere().support(), "directions:1");
   EXPECT_EQ(sphere.name, "a mixture of directions");
-  EXPECT_EQ(sphere.advice, "--objective fit --proposal directions is that one");
+  EXPECT_EQ(sphere.advice, "objective fit proposal directions is that one");
   const SimpleModel mixed = simple(Support::mixed({0, 0}, {true, false}), "directions:1");
   EXPECT_EQ(mixed.name, "a mixture of directions");
 }

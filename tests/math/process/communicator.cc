@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "base/interruption.h"
-#include "math/process/broken_job.h"
+#include "math/process/link.h"
 #include "math/process/shared_loop.h"
 #include "math/process/thread_job.h"
 #include "math/random.h"

@@ -208,9 +208,9 @@ TEST(HeadFile, Names) {
   EXPECT_EQ(load_head(path, {"decoder.weight", ""}).names.bias, "decoder.bias");
   EXPECT_EQ(load_head(path, {"decoder.weight", ""}).model.features, 2u);
   EXPECT_EQ(load_error(path, {"V", ""}), path +
-                                             ": found no tensor 'V' (--weight-name); found 'W', 'b', 'c', "
+                                             ": found no tensor 'V' (weight-name); found 'W', 'b', 'c', "
                                              "'decoder.bias', 'decoder.weight'");
-  EXPECT_EQ(load_error(path, {"W", "d"}), path + ": found no tensor 'd' (--bias-name), but 'b'");
+  EXPECT_EQ(load_error(path, {"W", "d"}), path + ": found no tensor 'd' (bias-name), but 'b'");
   const std::string only =
       scratch.file("o", safetensors({{"b", "F32", "[2, 1]", w}, {"n", "I32", "[2, 1]", w}}));
   EXPECT_EQ(load_head(only, {}).names.weight, "b");
@@ -291,9 +291,9 @@ TEST(HeadFile, Errors) {
   EXPECT_EQ(error({{"a", "F32", "[2, 2]", four}, {"c", "F32", "[2, 2]", four}}),
             h + ": found 'a', 'c'; expected the weights of a softmax head, called weight, W or "
                 "lm_head.weight or the "
-                "only floats in two dimensions; name them (--weight-name)");
+                "only floats in two dimensions; name them (weight-name)");
   EXPECT_EQ(error({}), h + ": found nothing; expected the weights of a softmax head, called weight, W or "
-                           "lm_head.weight or the only floats in two dimensions; name them (--weight-name)");
+                           "lm_head.weight or the only floats in two dimensions; name them (weight-name)");
   EXPECT_EQ(error({{"W", "F32", "[4]", four}}),
             h + " 'W': found shape [4], expected two dimensions, classes x features");
   EXPECT_EQ(error({{"W", "F32", "[2, 2, 1]", four}}),

@@ -3,6 +3,7 @@
 // objectives whose loss is A - s + alpha (A - c)^2.
 #include <cmath>
 
+#include "base/failure.h"
 #include "family/classifier/network/output_step.h"
 #include "gpu/device.h"
 #include "math/parallel.h"
@@ -213,8 +214,11 @@ std::unique_ptr<OutputStep> make_device_output(const TrainOptions& options, Mode
   const bool draws = objective.device_formula >= 0;
   if (!objective.is_head_loss && !draws) {
     if (choice.is_required)
-      throw Error("a GPU cannot train with the objective " + options.objective.name +
-                  ": expected exact, penalty, nce, ranking-nce, is or snl; use --device cpu or auto");
+      throw_error(
+          "a GPU cannot train with the objective {}: expected exact, penalty, nce, ranking-nce, is or snl; "
+          "use "
+          "`device cpu` or auto",
+          options.objective.name);
     return nullptr;
   }
   if (!choice.is_required) {

@@ -39,7 +39,7 @@ class EnumeratedOutput final : public OutputStep {
     const float* state = batch_->state.dense.row(examples.begin).data();
     std::fill_n(d_state, examples.size() * m, 0.0f);
     const uint64_t whole = std::clamp<uint64_t>(normalised_, examples.begin, examples.end) - examples.begin;
-    float* d = d_score_.data() + examples.begin * classes_;
+    float* d = whole > 0 ? d_score_.data() + examples.begin * classes_ : nullptr;
     if (whole > 0) score(whole, state, d);
     LossSum sum;
     for (uint64_t i = examples.begin; i < examples.end; ++i) {

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "base/grouped.h"
+#include "data/corpus/word_vocabulary.h"
 #include "family/classifier/network/network_trainer.h"
 #include "family/classifier/options.h"
 #include "math/random.h"
@@ -53,6 +56,15 @@ std::vector<float> log_odds(std::span<const uint32_t> tree, std::span<const uint
 constexpr uint64_t kValidationSampleStream = 0x76616c6964;  // "valid"
 
 }  // namespace
+
+std::string take_embeddings(const EncoderOptions& encoder, const StringIndex& words, EncoderPlan& plan) {
+  if (encoder.embeddings.empty()) return {};
+  WordVectors vectors = read_word_vectors(encoder.embeddings, words, encoder.dimension);
+  plan.embedding = std::move(vectors.values);
+  plan.embedding.resize(size_t{plan.inputs} * encoder.dimension, std::numeric_limits<float>::quiet_NaN());
+  return fmt::format("{}: embeddings of {} of {} words", encoder.embeddings, grouped(vectors.found),
+                     grouped(words.size()));
+}
 
 ModelFile starting_network(EncoderPlan plan, const TrainOptions& options, std::span<const uint64_t> given) {
   SELFNORM_CHECK(given.size() == plan.classes);

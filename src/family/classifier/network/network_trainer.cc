@@ -192,9 +192,9 @@ class NetworkProblem final : public Problem {
     if (outcome.ending == Ending::complete && outcome.best &&
         *outcome.best > frequency_nll(held_out_, counts_))
       observer.on_warning(
-          fmt::format("the model is worse than the frequencies of the classes, where training started; "
-                      "try {} or more --epochs",
-                      output_->remedy()));
+          worded("the model is worse than the frequencies of the classes, where training started; "
+                 "try {} or more `epochs`",
+                 with_options(output_->remedy())));
     if (const auto level = validation_.level())
       model_.log_normalizer = *level;
     else if (needs_constant(options_.objective) && outcome.ending != Ending::interrupted)
@@ -242,14 +242,14 @@ void check_options(const TrainOptions& options) {
     throw Error(
         "the constraint objective needs full passes over a linear model; use penalty with an encoder");
   if (options.optimiser != "auto" && options.optimiser != "adagrad")
-    throw_error("--optimiser {}: a model with an encoder is trained by adagrad", options.optimiser);
+    throw_error("`optimiser {}`: a model with an encoder is trained by adagrad", options.optimiser);
   if (options.precision != "float")
-    throw_error("--arithmetic {}: a model with an encoder is trained in float", options.precision);
+    throw_error("`arithmetic {}`: a model with an encoder is trained in float", options.precision);
   if (options.scale == "standard")
-    throw Error(
-        "--scale standard needs dense features; a model with an encoder takes sparse ones as they are");
-  if (options.l1 > 0) throw Error("--l1: a model with an encoder has no L1 term; use --l2");
-  if (options.l2_from > 0) throw Error("--l2-from: a model with an encoder has no path of l2; use --l2");
+    throw_error(
+        "`scale standard` needs dense features; a model with an encoder takes sparse ones as they are");
+  if (options.l1 > 0) throw_error("`l1`: a model with an encoder has no L1 term; use `l2`");
+  if (options.l2_from > 0) throw_error("`l2-from`: a model with an encoder has no path of l2; use `l2`");
   if (objective_entry(options.objective.name).seam == ObjectiveSeam::tree && !options.log_carrier.empty())
     throw Error(
         "a carrier belongs to classes, and the hierarchical objective scores nodes of a tree; use exact");

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "data/string_index.h"
 #include "family/classifier/network/example_feed.h"
 #include "family/classifier/trainer.h"
 #include "family/classifier/validation.h"
@@ -23,6 +25,10 @@ struct EncoderPlan {
   // inputs x dimension values to start from, or empty; a row that is all NaN starts at random.
   std::vector<float> embedding;
 };
+
+// Starts from the vectors that a file has for `words`, numbered as the embeddings. Returns how many of them
+// have one, in words; nothing without such a file.
+std::string take_embeddings(const EncoderOptions& encoder, const StringIndex& words, EncoderPlan& plan);
 
 // The bytes that training takes: parameters, the copy that is kept, the state of their
 // optimiser, tables of the noise, and what a minibatch and a validation hold.

@@ -177,7 +177,7 @@ class OutputStep {
   // Of the default rate.
   virtual double rate_factor() const { return 1; }
   // What to do when the loss is not finite.
-  virtual const char* remedy() const { return "a smaller --learning-rate"; }
+  virtual const char* remedy() const { return "a smaller `learning-rate`"; }
   // Brings the parameters up to date (decay of unused rows) and stores what the model needs besides them.
   virtual void finish(ModelFile& model) = 0;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "family/classifier/normalize/ladder_query.h"
+#include "family/classifier/normalize/ladder_fit.h"
 #include "math/parallel.h"
 #include "math/special_functions.h"
 #include "normalizer/ladder/cluster_masses.h"

@@ -12,7 +12,6 @@
 #include "base/failure.h"
 #include "document/section/audit_section.h"
 #include "family/classifier/normalize/amortise.h"
-#include "family/classifier/normalize/ladder_query.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "normalizer/ladder/cluster_masses.h"

@@ -13,6 +13,7 @@
 
 #include "data/example_source.h"
 #include "model/model_file.h"
+#include "selfnorm/runtime/scorer.h"
 
 namespace selfnorm {
 
@@ -70,5 +71,13 @@ LadderFit fit_ladder(const ModelFile& model, const ExampleSource& fitting, const
 // "nearest-0.05: 1,234 of 33,278 dot products, 18 times as fast as exact; within 0.08 for 99% of inputs
 // (confidence 99%)"
 std::string chosen_text(const LadderFit& fit);
+
+// A row of features as the runtime takes it.
+inline runtime::Query query_of(const Features& x, uint64_t row) {
+  static constexpr uint32_t kNone = 0;
+  if (!x.is_sparse) return {x.dense.row(row)};
+  const uint64_t begin = x.sparse.begin[row], n = x.sparse.begin[row + 1] - begin;
+  return {{x.sparse.value.data() + begin, n}, n == 0 ? &kNone : x.sparse.column.data() + begin};
+}
 
 }  // namespace selfnorm

@@ -93,18 +93,18 @@ void Normalization::amortise(const AmortiseOptions& options) {
   std::string& doubt = report_.amortisation_doubt;
   // The held-out states are those of the certificate, and choose nothing.
   if (!(fit.rms_held_out < fit.rms_constant)) {
-    doubt = fmt::format(
+    doubt = worded(
         "b(h) is left out: on states held out from the fit rms log Z is {:.4g} with it and {:.4g} with a "
-        "constant alone; give more --states, which the model was not trained on",
+        "constant alone; give more `states`, which the model was not trained on",
         fit.rms_held_out, fit.rms_constant);
     return;
   }
   model_.normalizer = fit.normalizer;
   report_.amortised = audited(model_);
   if (options.kind == "mlp" && model_.normalizer.hidden() == 0)
-    doubt = fmt::format(
+    doubt = worded(
         "b(h) is linear: on states held out from the fit no epoch of the network of {} hidden units was "
-        "better ({}); give more --states, or fewer --hidden",
+        "better ({}); give more `states`, or fewer `hidden`",
         options.network.hidden, report_.amortisation->reason);
 }
 

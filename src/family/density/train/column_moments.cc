@@ -59,14 +59,14 @@ void require_spread(const ColumnReading& moments, const std::vector<std::string>
     if (moments.lower[j] == moments.upper[j])
       throw_error(
           "{} is {} in all {} training rows, as 32-bit floats: a constant has no density; leave it out with "
-          "--drop {}",
+          "`drop {}`",
           column_name(names, j), moments.lower[j], moments.rows, drop_word(names, j));
     const double step = kFloatStep * std::max(std::abs(moments.lower[j]), std::abs(moments.upper[j]));
     // One far value widens the steps of the others no further than its own share of the spread.
     if (step > kCoarsest * deviation)
       throw_error(
           "{} has mean {:.6g} and standard deviation {:.3g}: 32-bit floats are {:.3g} apart there; subtract "
-          "a constant first, or leave it out with --drop {}",
+          "a constant first, or leave it out with `drop {}`",
           column_name(names, j), moments.mean[j], deviation, step, drop_word(names, j));
   }
 }
@@ -85,9 +85,9 @@ std::vector<std::string> column_warnings(const ColumnReading& moments, const std
         column_name(names, j), high > low ? moments.upper[j] : moments.lower[j], far / moments.deviation(j)));
   }
   if (levels.empty() && moments.is_whole())
-    out.push_back(
-        "all values are whole numbers, which have no density: its likelihood is without bound. Use --space "
-        "counts or categorical, or add uniform noise from 0 to 1 first");
+    out.push_back(with_options(
+        "all values are whole numbers, which have no density: its likelihood is without bound. Use `space "
+        "counts` or categorical, or add uniform noise from 0 to 1 first"));
   return out;
 }
 

@@ -190,7 +190,7 @@ OptionTable density_option_table(DensityOptions& o) {
 PointGeometry resolve_geometry(const DensityOptions& options, const PointSource& data) {
   const bool is_torus = options.space == "torus", is_sphere = options.space == "sphere";
   if (!data.categories().empty() && (is_torus || is_sphere))
-    throw_error("--space {} needs numbers, but a column has words; leave it out (--drop)", options.space);
+    throw_error("`space {}` needs numbers, but a column has words; leave it out (`drop`)", options.space);
   if (is_torus) return torus_geometry(data);
   if (is_sphere) return sphere_geometry(data);
   PointGeometry out = periodic_geometry(data, options.periodic);

@@ -78,9 +78,9 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
   if (!options_.geometry.turns() && !space_.is_mixed() && !wants_standardisation()) standardisation_ = {};
   if (has_box()) cut_to_box();
   if (train_rows.size() < kFewRows && is_network(options_.energy) && !is_fit())
-    warnings_.push_back(fmt::format(
-        "{} training rows are few for a network; compare with --objective fit --proposal gaussian",
-        train_rows.size()));
+    warnings_.push_back(
+        worded("{} training rows are few for a network; compare with `objective fit` `proposal gaussian`",
+               train_rows.size()));
   fit_proposal(train_rows, valid_rows);
   build_energy();
   check_support(train_rows);
@@ -118,13 +118,14 @@ void DensityProblem::look_at(std::span<const uint64_t> rows, std::span<const uin
     return look_at_columns(moments, std::move(levels));
   SELFNORM_CHECK(options_.space != "torus" && options_.space != "sphere");
   if (const std::string needed = space_of_family(options_.energy); !needed.empty() && !is_fit())
-    throw_error("--energy {} needs --space {}", options_.energy, needed);
+    throw_error("`energy {}` needs `space {}`", options_.energy, needed);
   const std::string own = is_fit() ? "auto" : space_of_energy(options_.energy);
   const bool is_implied = options_.space == "auto" && own != "auto";
-  const std::string asker = is_implied ? "--energy " + options_.energy : "--space " + options_.space;
+  const std::string asker =
+      is_implied ? option_text("energy", options_.energy) : option_text("space", options_.space);
   if (is_implied) options_.space = own;
   if (own != "auto" && options_.space != own)
-    throw_error("--energy {} is over {} numbers; expected --space {} or auto, found --space {}",
+    throw_error("`energy {}` is over {} numbers; expected `space {}` or auto, found `space {}`",
                 options_.energy, own == "real" ? "real" : "whole", own, options_.space);
   const bool may_be_binary = std::ranges::all_of(stays_binary, [](bool stays) { return stays; });
   space_ = space_of(options_.space == "auto" && !may_be_binary ? "real" : options_.space, asker, moments);
@@ -146,7 +147,7 @@ void DensityProblem::require_network(const char* columns) const {
   if (is_fit() || is_network(options_.energy) || options_.energy == "auto" || is_angles_own ||
       (options_.geometry.turns() && space_of_family(options_.energy) == own))
     return;
-  throw_error("--energy {} is not over {}; expected mlp, a module{}", options_.energy, columns,
+  throw_error("`energy {}` is not over {}; expected mlp, a module{}", options_.energy, columns,
               is_sphere                   ? ", von-mises-fisher or fisher-bingham"
               : options_.geometry.turns() ? ", von-mises or bivariate-von-mises"
                                           : "");
@@ -160,7 +161,7 @@ std::vector<uint32_t> DensityProblem::column_levels(const ColumnReading& moments
   for (size_t j = 0; j < words.size(); ++j) out[j] = static_cast<uint32_t>(words[j].size());
   const bool is_auto = options_.space == "auto", is_levels = options_.space == "categorical";
   if (!words.empty() && !is_auto && !is_levels)
-    throw_error("--space {}: column {} has words; leave it out (--drop), or give --space auto or categorical",
+    throw_error("`space {}`: column {} has words; leave it out (`drop`), or give `space` auto or categorical",
                 options_.space, std::ranges::find_if(out, [](uint32_t n) { return n > 0; }) - out.begin());
   if (words.empty() && !(is_auto && may_be_mixed())) return out;
   bool has_others = !words.empty();
@@ -173,7 +174,7 @@ std::vector<uint32_t> DensityProblem::column_levels(const ColumnReading& moments
     if (is_binary[j]) out[j] = 2;
     if (!is_levels) continue;
     if (!moments.whole[j] || moments.upper[j] >= kMostOfSpace)
-      throw_error("--space categorical: column {} has values that are no whole numbers below {}", j,
+      throw_error("`space categorical`: column {} has values that are no whole numbers below {}", j,
                   kMostOfSpace);
     out[j] = static_cast<uint32_t>(moments.upper[j]) + 1;
   }
@@ -216,7 +217,7 @@ bool DensityProblem::has_box() const {
 
 void DensityProblem::check_box(const ColumnReading& moments) const {
   if (options_.lower.size() != data_.columns())
-    throw_error("--lower and --upper have {} numbers; the data have {} columns", options_.lower.size(),
+    throw_error("`lower` and `upper` have {} numbers; the data have {} columns", options_.lower.size(),
                 data_.columns());
   const std::vector<std::string>& names = data_.names();
   for (size_t j = 0; j < options_.lower.size(); ++j) {
@@ -225,7 +226,8 @@ void DensityProblem::check_box(const ColumnReading& moments) const {
     if (!is_low && moments.upper[j] <= static_cast<double>(high)) continue;
     throw_error("column {} has the value {:.6g}, {} {}; leave such rows out, or give other ends",
                 names.empty() ? std::to_string(j) : "'" + names[j] + "'",
-                is_low ? moments.lower[j] : moments.upper[j], is_low ? "below --lower" : "above --upper",
+                is_low ? moments.lower[j] : moments.upper[j],
+                with_options(is_low ? "below `lower`" : "above `upper`"),
                 is_low ? options_.lower[j] : options_.upper[j]);
   }
 }
@@ -233,8 +235,8 @@ void DensityProblem::check_box(const ColumnReading& moments) const {
 // --lower and --upper in the units that points are trained in, rounded as the points are.
 void DensityProblem::cut_to_box() {
   if (!space_.is_real() || !space_.wraps.empty())
-    throw Error(
-        "--lower and --upper are for columns of real numbers, and these data have others; leave them out");
+    throw_error(
+        "`lower` and `upper` are for columns of real numbers, and these data have others; leave them out");
   const auto moved = [&](double end, size_t j) {
     if (!std::isfinite(end) || standardisation_.mean.empty()) return end;
     const auto as_float = static_cast<double>(static_cast<float>(end));
@@ -263,13 +265,13 @@ void DensityProblem::resolve_words() {
     throw_error(
         "objective {} needs derivatives in x; the data have columns of whole numbers or words. Use snl, nce "
         "or "
-        "pseudo-likelihood, or --space real",
+        "pseudo-likelihood, or `space real`",
         name);
   if (seam == ObjectiveSeam::conditionals && !is_binary)
     throw Error("objective pseudo-likelihood needs binary data, values 0 and 1");
   if (is_network(options_.energy) && options_.base == "none" &&
       (!space_.is_real() || !options_.lower.empty()))
-    throw Error("a network over whole numbers or in a box needs --base proposal, which says where it ends");
+    throw_error("a network over whole numbers or in a box needs `base proposal`, which says where it ends");
 }
 
 bool DensityProblem::is_fit() const {
@@ -304,7 +306,7 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows, std::span<cons
   else
     proposal_ = fit_density(options_.proposal, fitted, fit);
   if (proposal_->support().space != space_.space && !is_exponential_family(options_.energy))
-    throw_error("a proposal '{}' does not fit the data, which are {}; expected {}, or give --space",
+    throw_error("a proposal '{}' does not fit the data, which are {}; expected {}, or give `space`",
                 options_.proposal,
                 space_.is_real()    ? "real numbers"
                 : space_.is_mixed() ? "real numbers and levels"
@@ -321,7 +323,7 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows, std::span<cons
   learnable_ = dynamic_cast<LearnableDensity*>(proposal_.get());
   if (learnable_ == nullptr)
     throw_error(
-        "--learn-proposal: a proposal '{}' cannot be learned; expected gaussian, mixture, bernoulli or "
+        "`learn-proposal`: a proposal '{}' cannot be learned; expected gaussian, mixture, bernoulli or "
         "categorical",
         options_.proposal);
 }

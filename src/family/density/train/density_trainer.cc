@@ -49,8 +49,8 @@ constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
 constexpr uint64_t kFinalSamples = 200'000;       // for b at the end
 constexpr uint64_t kFinalStream = 0xE570, kSeenStream = 0x5EE4, kDensityOrderStream = 0x0DE5;
 constexpr const char* kRemedy =
-    "a smaller --learning-rate, more --samples, a proposal that covers the data (--proposal mixture:32), or "
-    "--base proposal";
+    "a smaller `learning-rate`, more `samples`, a proposal that covers the data (`proposal mixture:32`), or "
+    "`base proposal`";
 
 class DensityTraining final : public Problem {
  public:

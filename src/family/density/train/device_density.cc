@@ -75,7 +75,7 @@ std::unique_ptr<DeviceDensity> DeviceDensity::on_chosen_device(DensityProblem& p
       return nullptr;
     }
   }
-  if (choice.is_required) throw_error("a GPU cannot train this density: {}; use --device cpu or auto", why);
+  if (choice.is_required) throw_error("a GPU cannot train this density: {}; use `device cpu` or auto", why);
   return nullptr;
 }
 

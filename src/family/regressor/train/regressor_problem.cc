@@ -63,7 +63,7 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
     if (!name.empty()) others.push_back(name);
   model_.encoder = FrameEncoder(frame, train_rows, others, /*standardise=*/options.module.empty(), warnings_);
   if (!options.module.empty() && !model_.encoder.levels().empty())
-    throw_error("module {} takes numbers, and {} has categorical columns; leave them out (--ignore)",
+    throw_error("module {} takes numbers, and {} has categorical columns; leave them out (`ignore`)",
                 options.module, frame.file);
   if (model_.encoder.numeric_inputs() == 0 && model_.encoder.levels().empty())
     throw_error("{} has no column that could predict: none besides the target varies", frame.file);
@@ -97,7 +97,7 @@ void RegressorProblem::check_texts(const Frame& frame) {
                                           column.levels[column.level[first]], column.name, values, texts);
     if (10 * texts < values)
       throw_at(frame.file, frame.line[first],
-               "found {}; correct them, leave them empty, or take the column as levels (--categorical {})",
+               "found {}; correct them, leave them empty, or take the column as levels (`categorical {}`)",
                found, column.name);
     warnings_.push_back(
         fmt::format("line {}: found {}: the column is taken as levels", frame.line[first], found));
@@ -177,10 +177,10 @@ void RegressorProblem::standardise_targets(const Frame& frame, std::span<const u
     const bool repeats = distinct.share * static_cast<double>(training) > 1.5;
     if (options_.noise_floor == 0 && repeats && ends_.low.empty() &&
         (distinct.distinct < kFewDistinct || distinct.share > kLargeShare))
-      warnings_.push_back(fmt::format(
+      warnings_.push_back(worded(
           "target {} has {} distinct values in {} rows ({:.1f}% are {}): the likelihood of a density is "
           "unbounded "
-          "at repeated values; --noise-floor SD (half the step between values is a start) bounds it",
+          "at repeated values; `noise-floor SD` (half the step between values is a start) bounds it",
           name, distinct.distinct, training, 100 * distinct.share, distinct.most_frequent));
     double mean = 0, square = 0;
     for (size_t i = 0; i < training; ++i) mean += trained[i * d + j] / static_cast<double>(training);

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/failure.h"
 #include "family/regressor/train/regressor_member.h"
 #include "family/regressor/train/regressor_options.h"
 #include "family/regressor/train/regressor_race.h"
@@ -24,7 +25,7 @@ constexpr uint64_t kMemberStream = 0x3E3B, kFoldStream = 0xF01D;
 constexpr uint64_t kMostCooledRows[] = {300, 100, 30};  // of a member, by the dimension of y
 constexpr uint64_t kFolds = 10;  // a member of an ensemble checks itself on one of as many parts, at least
 constexpr const char* kRegressorRemedy =
-    "try a smaller --learning-rate, more --samples or a larger --least-scale";
+    "try a smaller `learning-rate`, more `samples` or a larger `least-scale`";
 
 class Ensemble final : public Members {
  public:
@@ -80,7 +81,7 @@ class Ensemble final : public Members {
       ++diverged_;
       observer_.on_warning(
           fmt::format("the loss became infinite or NaN at step {}: the best before it is kept; {}",
-                      outcome.steps, kRegressorRemedy));
+                      outcome.steps, with_options(kRegressorRemedy)));
     }
     if (result.is_mixture_alone)
       observer_.on_warning(
@@ -126,7 +127,8 @@ class Ensemble final : public Members {
     out.take(std::move(outcome));
     if (is_interrupted) return out;
     out.diverged = diverged_ > 0;
-    out.reason = diverged_ > 0  ? fmt::format("the loss became infinite or NaN; {}", kRegressorRemedy)
+    out.reason = diverged_ > 0
+                     ? fmt::format("the loss became infinite or NaN; {}", with_options(kRegressorRemedy))
                  : stopped_ > 0 ? fmt::format("stopped: {} checks without improvement", options_.patience)
                                 : std::string("completed");
     if (options_.ensemble == 1 && checked_ > 0)

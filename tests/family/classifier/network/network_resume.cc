@@ -112,7 +112,7 @@ TEST_P(NetworkResume, DivergenceLeavesAFiniteModel) {
         const TrainResult result = run(quiet, false);
         EXPECT_TRUE(result.diverged);
         EXPECT_NE(result.reason.find("infinite or NaN"), std::string::npos);
-        EXPECT_NE(result.reason.find("--learning-rate"), std::string::npos);
+        EXPECT_NE(result.reason.find("learning-rate"), std::string::npos);
         EXPECT_TRUE(is_finite(result.model));
         const double nll = network_quality(result.model, all_examples(BagFeed(train_))).nll;
         EXPECT_LT(nll, has_valid && batch == 500 ? INFINITY : std::log(kBagClasses));

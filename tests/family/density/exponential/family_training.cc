@@ -297,16 +297,16 @@ TEST(FamilyTraining, DataOutsideTheSupportAreErrors) {
   says("row 2 is (-1), outside the support of exponential", family_options("exponential"), {1, 2, -1, 3});
   says("row 1 is (0), where gamma has no likelihood", family_options("gamma"), {1, 0, 2});
   says("row 1 is (4), outside the support of von-mises", family_options("von-mises"), {1, 4});
-  says("--energy poisson needs whole numbers", family_options("poisson"), {1, 2.5f});
-  says("--energy poisson needs whole numbers", family_options("poisson"), {1, -2});
-  says("--energy bernoulli needs the values 0 and 1", family_options("bernoulli"), {1, 2});
+  says("energy poisson needs whole numbers", family_options("poisson"), {1, 2.5f});
+  says("energy poisson needs whole numbers", family_options("poisson"), {1, -2});
+  says("energy bernoulli needs the values 0 and 1", family_options("bernoulli"), {1, 2});
   DensityOptions box = family_options("truncated-gaussian");
   box.lower = {0};
   box.upper = {1};
   says("row 0 is (2), outside the support of truncated-gaussian: expected values in [0, 1]", box, {2, 0.5f});
   DensityOptions real = family_options("poisson");
   real.space = "real";
-  says("expected --space counts", real, {1, 2});
+  says("expected space counts", real, {1, 2});
 }
 
 TEST(FamilyTraining, ColumnsThatDoNotVaryAreSaid) {

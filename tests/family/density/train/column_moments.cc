@@ -44,7 +44,7 @@ TEST(ColumnReading, AreThoseOfTheColumn) {
 TEST(ColumnReading, ConstantAndUnresolvedColumnsAreRefused) {
   EXPECT_EQ(refusal({7, 7, 7}, {"b"}),
             "column 'b' is 7 in all 3 training rows, as 32-bit floats: a constant has no density; leave it "
-            "out with --drop b");
+            "out with drop b");
   EXPECT_EQ(refusal(normal_column(1000, 0.1)), "");
   EXPECT_NE(refusal(normal_column(1e6, 0.1)).find("32-bit floats are 0.119 apart there; subtract"),
             std::string::npos);

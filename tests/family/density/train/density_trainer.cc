@@ -326,7 +326,7 @@ TEST(DensityTrainer, DivergenceKeepsTheLastGoodModelAndSaysWhatToTry) {
   TrainObserver observer;
   const DensityResult result = train_density(*data, numbers(0, 500), {}, options, {}, observer);
   EXPECT_TRUE(result.diverged);
-  EXPECT_NE(result.reason.find("--learning-rate"), std::string::npos);
+  EXPECT_NE(result.reason.find("learning-rate"), std::string::npos);
   for (const float v : std::as_const(*result.model.energy).parameters()) EXPECT_TRUE(std::isfinite(v));
   EXPECT_TRUE(std::isfinite(result.model.log_normalizer));
 }

@@ -353,12 +353,12 @@ TEST(RegressorTrainer, FewDistinctValuesAreWarnedOfAndANoiseFloorBoundsTheLikeli
   RegressorListener listener;
   const RegressorResult free =
       train_regressor(frame, {"y"}, numbers(0, 350), numbers(350, 400), options, {}, listener);
-  EXPECT_NE(listener.heard.find("--noise-floor"), std::string::npos);
+  EXPECT_NE(listener.heard.find("noise-floor"), std::string::npos);
   RegressorListener second;
   options.noise_floor = 0.3;
   const RegressorResult bounded =
       train_regressor(frame, {"y"}, numbers(0, 350), numbers(350, 400), options, {}, second);
-  EXPECT_EQ(second.heard.find("--noise-floor"), std::string::npos);
+  EXPECT_EQ(second.heard.find("noise-floor"), std::string::npos);
   EXPECT_LT(free.valid_nll.value(), bounded.valid_nll.value() - 0.5);
 }
 

@@ -1,7 +1,6 @@
-#include "document/section/normalize_section.h"
-
 #include <gtest/gtest.h>
 
+#include "document/section/audit_section.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

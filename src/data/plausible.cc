@@ -90,7 +90,7 @@ std::string classes_doubt(const Dataset& data, bool is_table) {
   if (are_quantities || (numbers.are_all && 2 * k > n))
     return worded(
         "the label is a number with {} different values in {} rows, which would be as many classes; to "
-        "predict a number train a regressor, or name another column by `target`",
+        "predict a number use 'selfnorm train regressor', or name another column by `target`",
         k, n);
   if (2 * k > n)
     return worded(

@@ -54,12 +54,19 @@ TEST(DensityCounts, FromTrainingToSamples) {
   EXPECT_NEAR(sum[1] / rows, 8, 5 * std::sqrt(8.0 / 300 + 8.0 / 2000));
 }
 
+// b is 2 a or one more, which a product of counts cannot say: the network is worth keeping.
 TEST(DensityCounts, NetworksOverCounts) {
   const Folder folder;
-  write_counts(folder);
-  const Outcome trained = folder.run(
-      small_density("counts.csv", "run",
-                    {"--space", "counts", "--energy", "mlp:8", "--samples", "64", "--json", "--quiet"}));
+  std::minstd_rand random(1);
+  std::string text = "a,b\n";
+  for (int i = 0; i < 300; ++i) {
+    const auto a = static_cast<int>(5 * uniform(random));
+    text += fmt::format("{},{}\n", a, 2 * a + static_cast<int>(2 * uniform(random)));
+  }
+  folder.write("counts.csv", text);
+  const Outcome trained =
+      folder.run({"train", "density", "counts.csv", "--space", "counts", "--energy", "mlp:8", "--proposal",
+                  "counts", "--samples", "64", "--steps", "200", "--out", "run", "--json", "--quiet"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   const auto audit = trained.json()["audit"];
   EXPECT_EQ(audit["log_z"]["method"], "importance");

@@ -264,7 +264,7 @@ def test_errors_name_keywords_and_what_was_given():
         selfnorm.LanguageModel().fit(["a b", "c d"])
     with pytest.raises(selfnorm.Error, match="the data has no label '--on'"):
         selfnorm.SelfNormalizedClassifier(class_weight={"--on": 2.0}).fit(np.eye(4), ["a", "b", "a", "b"])
-    with pytest.raises(selfnorm.Error, match="give its sides with lower X,... and upper X"):
+    with pytest.raises(selfnorm.Error, match="give its sides with lower=X,... and upper=X"):
         selfnorm.EnergyDensity(energy="truncated-gaussian").fit(np.eye(4))
 
 

@@ -8,6 +8,7 @@
 #include "data/input/source.h"
 #include "normalizer/crf/crf_scorer.h"
 #include "output.h"
+#include "run/reading_note.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -171,7 +172,8 @@ int predict_tags(const Arguments& arguments) {
   AnswerSheet sheet(arguments, {"sentence", "token", "word", "label", "probability"},
                     {{"model", given.model}, {"data", given.data}, {"kind", "exact"}}, "sentences");
   ReadSentence next;
-  for (uint64_t number = 0; stream.next(next.data, next.text); ++number, next = {}) {
+  uint64_t number = 0;
+  for (; stream.next(next.data, next.text); ++number, next = {}) {
     const TaggedSentence tagged = tagger(std::move(next), number);
     const std::vector<uint32_t>& best = tagged.labellings[0].labels;
     Json tokens = Json::array();
@@ -189,6 +191,7 @@ int predict_tags(const Arguments& arguments) {
     sheet.flush();
   }
   sheet.finish();
+  note_no_sentence(given.data, number);
   return 0;
 }
 

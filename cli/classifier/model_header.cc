@@ -8,7 +8,6 @@
 #include "data/string_index.h"
 #include "model/encoder.h"
 #include "model/text_model.h"
-#include "output.h"
 #include "run/reading_note.h"
 #include "run/run_record.h"
 #include "selfnorm/runtime/file_error.h"
@@ -169,8 +168,7 @@ const ModelFile& AnyModel::file() const {
 }
 
 TokenCorpus read_text(const std::vector<std::string>& words, const std::string& path) {
-  if (const std::string doubt = corpus_doubt(path); !doubt.empty())
-    warning(fmt::format("{}: {}", path, doubt));
+  warn_of_doubt(path, corpus_doubt(path));
   return read_corpus(path, WordVocabulary(words), std::filesystem::temp_directory_path());
 }
 

@@ -6,6 +6,7 @@
 #include "crf/crf_model.h"
 #include "crf/tagger.h"
 #include "data/input/source.h"
+#include "data/plausible.h"
 #include "normalizer/crf/crf_scorer.h"
 #include "output.h"
 #include "run/reading_note.h"
@@ -149,6 +150,7 @@ int predict_tags(const Arguments& arguments) {
   const PredictArguments& given = arguments.predict;
   const std::string& format = arguments.reader.format;
   CrfModel model = open_crf(given.model, format == "sentences" ? "auto" : format).model;
+  warn_of_doubt(given.data, sentences_doubt(given.data));
   auto input = Input::open(given.data);
   const std::string name = input->name();
   auto started = std::make_unique<StartedSource>(std::move(input));

@@ -126,6 +126,8 @@ TEST(FirstHour, ATableWithoutTheColumnsOfTheModelSaysWhatIsThere) {
       "found no column 'kind'; the model needs 'a', 'b', 'colour' and the label 'kind', and the "
       "columns are 'b', 'colour', 'a'; if the label has another name, say so by --target");
   EXPECT_EQ(folder.run({"predict", "words", "unlabelled.csv"}).code, 0);
+  expect_user_error(folder.run({"score", "words", "words.csv", "--candidates", "downn"}),
+                    "did you mean 'down'?");
   EXPECT_EQ(folder.run({"evaluate", "numbers", "more.csv", "--json"}).json()["n"], 2);
 }
 
@@ -219,6 +221,13 @@ TEST(FirstHour, TablesAreNoSentencesAndNoCorpus) {
                       "4", "--hidden", "4"})
                 .code,
             0);
+  EXPECT_NE(folder.run({"predict", "lm", "table.csv"}).err.find("warning: table.csv: looks like a table"),
+            std::string::npos);
+  expect_user_error(folder.run_on("the", {"predict", "lm", "--candidates", "zzz"}),
+                    "expected words of its training text");
+  ASSERT_EQ(folder.run(train_crf("good.conll", "run", {"--steps", "3"})).code, 0);
+  EXPECT_NE(folder.run({"predict", "run", "table.csv"}).err.find("warning: table.csv: looks like a table"),
+            std::string::npos);
   EXPECT_NE(folder.run({"evaluate", "lm", "table.csv"}).err.find("warning: table.csv: looks like a table"),
             std::string::npos);
 }

@@ -14,7 +14,7 @@ namespace {
 
 CommandFamily crf_family() {
   return {.name = "crf",
-          .noun = "a chain",
+          .noun = "a CRF",
           .owns = [](const FileIdentity& file) { return file.family == "chain"; },
           .training = crf_training,
           .info = crf_info,

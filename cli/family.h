@@ -26,7 +26,7 @@ struct CommandFamily {
   std::string name;                                    // after `train`
   std::string text = {};                               // what `train NAME` does
   std::string data = "DATA";                           // what it is given
-  std::string noun;                                    // "a chain": its models, in messages
+  std::string noun;                                    // "a CRF": its models, in messages
   std::string others = "are not";                      // what models of other families are beside one of it
   std::function<bool(const FileIdentity&)> owns = {};  // empty: files whose family is `name`
   // The options of `train NAME` that are its own; those of the program's families are in its grammar.

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kShownLabels = 10;
 
 std::string_view name(HeadKind kind) {
-  constexpr std::string_view names[] = {"float32", "float16", "bfloat16"};
+  constexpr std::string_view names[] = {"float32", "float16", "bfloat16", "float64"};
   return names[static_cast<size_t>(kind)];
 }
 

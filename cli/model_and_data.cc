@@ -15,6 +15,7 @@
 #include "family.h"
 #include "math/parallel.h"
 #include "model/head/head_directory.h"
+#include "model/head/head_file.h"
 #include "model/stored_record.h"
 #include "run/run_record.h"
 
@@ -121,6 +122,7 @@ void check_model_and_data(const Arguments& arguments) {
   for (const std::string& model : models) {
     if (arguments.command != "normalize" || !is_head_directory(model)) check_model_is_there(model);
     if (is_pickle_file(model)) refuse_pickle(model);
+    if (is_npy_head(array_head(model)) && !data_is_model) refuse_npy_head(model);
     const bool is_array = is_array_file(model);
     if (!has_content(model) || (is_array && !(data_is_model && !is_ours(model)))) continue;
     if (data_is_model)

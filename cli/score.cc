@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "base/failure.h"
+#include "base/near_name.h"
 #include "classifier/model_header.h"
 #include "classifier/runtime_model.h"
 #include "commands.h"
@@ -30,7 +31,9 @@ std::vector<uint32_t> classes_of(const std::vector<std::string>& wanted, const M
   for (const std::string& label : wanted) {
     const auto found = known.find(label);
     if (!found) {
-      throw_error("candidate '{}' is not a label of {}; 'selfnorm info' shows some", label, header.path);
+      const std::string near = nearest(label, header.schema.labels);
+      throw_error("candidate '{}' is not a label of {}; {}", label, header.path,
+                  near.empty() ? "'selfnorm info' shows some" : fmt::format("did you mean '{}'?", near));
     }
     classes.push_back(*found);
   }

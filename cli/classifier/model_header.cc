@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/failure.h"
+#include "data/plausible.h"
 #include "data/string_index.h"
 #include "model/encoder.h"
 #include "model/text_model.h"
@@ -167,6 +168,7 @@ const ModelFile& AnyModel::file() const {
 }
 
 TokenCorpus read_text(const std::vector<std::string>& words, const std::string& path) {
+  warn_of_doubt(path, corpus_doubt(path));
   return read_corpus(path, WordVocabulary(words), std::filesystem::temp_directory_path());
 }
 

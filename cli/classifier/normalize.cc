@@ -33,6 +33,21 @@ StatesPlace states_place(const NormalizeArguments& given, const AnyModel& any) {
   throw no_states(given);
 }
 
+// Says what goes there where the file is something else.
+std::unique_ptr<ExampleSource> open_inputs(const AnyModel& any, const StatesPlace& place,
+                                           const ReadOptions& options) {
+  try {
+    return open_examples(any, place.path, options, place.name);
+  } catch (const DataError& error) {
+    if (place.part == RowsPart::kTrained) throw;
+    throw_error(
+        "{}; --states takes {}", error.what(),
+        any.head() || any.file().encoder.exists()
+            ? fmt::format("hidden states, rows x {} numbers, in npy, npz or safetensors", any.file().features)
+            : "data like those that the model was trained on");
+  }
+}
+
 // What the library does, with what is asked for and a line of progress.
 class NormalizeRun {
  public:
@@ -58,6 +73,7 @@ class NormalizeRun {
     options.use_labels = given_.targets != "teacher";
     work_.retrain(options);
     line_.finish();
+    if (const std::string& doubt = work_.report().retraining_doubt; !doubt.empty()) warning(doubt);
   }
 
   void amortise() {
@@ -90,7 +106,7 @@ class NormalizeRun {
     if (asks_for_ladder(arguments_) && !arguments_.has_named({"--hold-out"})) out.hold_out = kHeldOutOfLadder;
     out.round = [&any](ModelFile& model) { round_as_stored(any, model); };
     const Head* head = any.head();
-    out.is_stored_in_float32 = head ? head->kind == HeadKind::Float32 && head->bias_kind == HeadKind::Float32
+    out.is_stored_in_float32 = head ? keeps_float32(head->kind) && keeps_float32(head->bias_kind)
                                     : any.file().weights == WeightKind::Float32;
     out.on_progress = [this](const std::string& what, uint64_t done, uint64_t of) {
       line_.show({done, of, what});
@@ -120,9 +136,9 @@ int normalize_head(const Arguments& arguments) {
   const std::string& states = place.path;
   const std::string out = normalized_path(given.out, any.path());
   check_normalized_path(out, any, {states, arguments.reader.options.labels_path});
-  const auto source = open_examples(any, states, arguments.reader.options, place.name);
+  const auto source = open_inputs(any, place, arguments.reader.options);
   if (source->examples() < 2)
-    throw_error("{}: found {} state, expected at least 2 (and rather 10 per feature)", states,
+    throw_error("{}: found {} state, expected at least 2, and better 10 per feature", states,
                 source->examples());
   if (given.targets == "labels" && !source->has_targets())
     throw Error("--targets labels: the states have no labels; give them with --labels FILE");

@@ -101,6 +101,7 @@ void add_notes(const NormalizeReport& r, ReportDocument& document) {
   if (!r.amortisation_doubt.empty()) document.notes.push_back(r.amortisation_doubt + ".");
   if (r.retraining && !r.retraining->reached)
     document.notes.push_back("The target of retraining was not reached: " + r.retraining->reason + ".");
+  if (!r.retraining_doubt.empty()) document.notes.push_back(r.retraining_doubt + ".");
 }
 
 std::string held_out_source(const NormalizedInputs& r) {
@@ -137,6 +138,7 @@ Json normalize_json(const NormalizeReport& r) {
   if (r.retraining) {
     out["retraining"] = retraining_json(*r.retraining);
     out["retraining"]["kl_held_out"] = r.retrained_kl;
+    if (!r.retraining_doubt.empty()) out["retraining"]["doubt"] = r.retraining_doubt;
     out["log_z_retrained"] = log_z_json(r.retrained->log_z);
   }
   if (r.amortisation) {

@@ -166,7 +166,8 @@ int score_labellings(const Arguments& arguments) {
   LabellingScore score(model, served.rung.empty() ? name : served.rung, ladder);
   Sequences sentence;
   SentenceText text;
-  for (uint64_t row = 0; stream.next(sentence, text); ++row) {
+  uint64_t row = 0;
+  for (; stream.next(sentence, text); ++row) {
     std::vector<RowSheet::Field> fields{{"sentence", text.mark ? text.mark->sentence : row},
                                         {"log_prob", score(sentence, 0)},
                                         {"", name},
@@ -176,6 +177,7 @@ int score_labellings(const Arguments& arguments) {
     if (is_piped) flush_output();  // who asks may be waiting for the answer
   }
   sheet.finish();
+  note_no_sentence(given.data, row);
   return 0;
 }
 

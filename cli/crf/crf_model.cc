@@ -43,7 +43,7 @@ SequenceEncoder reading_encoder(const SequenceEncoder& own, const std::string& f
                                 const std::string& model) {
   const std::vector<std::string> names = sequence_format_names();
   if (std::ranges::find(names, format) == names.end())
-    throw_error("--format {}: {} is a chain; expected {}", format, model, fmt::join(names, ", "));
+    throw_error("--format {}: {} is a CRF; expected {}", format, model, fmt::join(names, ", "));
   try {
     return encoder_for(own, sequence_format_of(format));
   } catch (const Error& error) {

@@ -162,12 +162,11 @@ void check_normalize_options(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
   arguments.refuse({"--delta", "--budget"},
                    given.head +
-                       " is a chain, which is not retrained here; a chain with a bound on log Z is trained "
+                       " is a CRF, which is not retrained here; one with a bound on log Z is trained "
                        "by 'selfnorm train crf --objective constraint --delta D', one with a price on it by "
                        "'--objective penalty --alpha A'");
   if (given.amortise == "mlp")
-    throw_error("--amortise mlp: {} is a chain, whose b(x) is linear; expected --amortise linear",
-                given.head);
+    throw_error("--amortise mlp: {} is a CRF, whose b(x) is linear; expected --amortise linear", given.head);
 }
 
 class CrfWork {

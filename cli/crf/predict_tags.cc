@@ -6,8 +6,10 @@
 #include "crf/crf_model.h"
 #include "crf/tagger.h"
 #include "data/input/source.h"
+#include "data/plausible.h"
 #include "normalizer/crf/crf_scorer.h"
 #include "output.h"
+#include "run/reading_note.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -148,6 +150,7 @@ int predict_tags(const Arguments& arguments) {
   const PredictArguments& given = arguments.predict;
   const std::string& format = arguments.reader.format;
   CrfModel model = open_crf(given.model, format == "sentences" ? "auto" : format).model;
+  warn_of_doubt(given.data, sentences_doubt(given.data));
   auto input = Input::open(given.data);
   const std::string name = input->name();
   auto started = std::make_unique<StartedSource>(std::move(input));
@@ -171,7 +174,8 @@ int predict_tags(const Arguments& arguments) {
   AnswerSheet sheet(arguments, {"sentence", "token", "word", "label", "probability"},
                     {{"model", given.model}, {"data", given.data}, {"kind", "exact"}}, "sentences");
   ReadSentence next;
-  for (uint64_t number = 0; stream.next(next.data, next.text); ++number, next = {}) {
+  uint64_t number = 0;
+  for (; stream.next(next.data, next.text); ++number, next = {}) {
     const TaggedSentence tagged = tagger(std::move(next), number);
     const std::vector<uint32_t>& best = tagged.labellings[0].labels;
     Json tokens = Json::array();
@@ -189,6 +193,7 @@ int predict_tags(const Arguments& arguments) {
     sheet.flush();
   }
   sheet.finish();
+  note_no_sentence(given.data, number);
   return 0;
 }
 

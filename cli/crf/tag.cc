@@ -11,6 +11,7 @@
 #include "crf/tagger.h"
 #include "math/parallel.h"
 #include "output.h"
+#include "run/reading_note.h"
 #include "selfnorm/error.h"
 #include "served_kind.h"
 
@@ -207,6 +208,7 @@ int tag_sentences(const Arguments& arguments) {
     done += block.size();
   }
   rows.finish();
+  note_no_sentence(data, done);
   if (!arguments.common.json)
     for (const auto& [before, line] : rest.others) print(line + "\n");
   return 0;

@@ -110,6 +110,7 @@ std::string label_words(const std::vector<std::string>& labels) {
 }
 
 TrainingSentences read_data(const CrfArguments& given) {
+  refuse_doubtful(given.run, sentences_doubt(given.run.train));
   SequenceRead read = learn_sequences(given.run.train, {.format = sequence_format_of(given.format),
                                                         .target = given.target,
                                                         .templates = template_text(given.template_file),
@@ -118,7 +119,7 @@ TrainingSentences read_data(const CrfArguments& given) {
   TrainingSentences out;
   out.encoder = std::move(read.encoder);
   out.train = std::move(read.data);
-  refuse_doubtful(given.run, labels_doubt(out.train, out.encoder.labels.size()));
+  refuse_doubtful(given.run, labels_doubt(out.train, out.encoder.labels.size(), read.last_values));
   out.notes.push_back(fmt::format(
       "read {}, {} labels, {} attributes", sentences_text(given.run.train, out.encoder, out.train),
       grouped(out.encoder.labels.size()), grouped(out.encoder.unigrams.size() + out.encoder.bigrams.size())));

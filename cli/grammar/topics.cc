@@ -70,7 +70,7 @@ What is to be predicted?
     {"scores",
      R"text(Which number do I get? Every log-probability that is printed says what it is, and how far it can be off.
 
-exact      summed over all classes: right, and as slow as there are classes. 'predict' gives these.
+exact      summed over all classes: right, at a cost that grows with the number of classes. 'predict' gives these.
 nearest    the nearest clusters of classes summed exactly, the rest estimated: a small part of the cost.
 network    a raw score less b(x), a small network that estimates log Z; linear: less a linear function.
 raw        one score as it is: a log-probability as far as log Z is 0, which 'audit' measures and certifies.

@@ -8,8 +8,10 @@
 #include "commands.h"
 #include "data/corpus/sentence_reader.h"
 #include "data/corpus/word_vocabulary.h"
+#include "data/plausible.h"
 #include "math/random.h"
 #include "output.h"
+#include "run/reading_note.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -98,7 +100,9 @@ class WordSheet {
     for (const std::string& word : given_.candidates) {
       candidates_.push_back(vocabulary.number(word));
       if (candidates_.back() == WordVocabulary::kUnknown && word != kUnknownWord)
-        throw_error("--candidates: '{}' is no word of {}", word, header.path);
+        throw_error(
+            "--candidates: '{}' is no word of {}; expected words of its training text, or {} for all others",
+            word, header.path, kUnknownWord);
     }
   }
 
@@ -182,6 +186,7 @@ int predict_words(const Arguments& arguments) {
   const WordVocabulary vocabulary(header.schema.labels);
   Continuation continuation(model, vocabulary);
   WordSheet sheet(arguments, header, vocabulary);
+  warn_of_doubt(given.data, corpus_doubt(given.data));
   SentenceReader reader(given.data);
   uint64_t row = 0;
   std::string text;

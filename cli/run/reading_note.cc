@@ -68,4 +68,15 @@ std::string unseen_words(uint64_t unseen) {
   return unseen == 0 ? "" : fmt::format(" without {} (with them inf)", counted(unseen, "unseen label"));
 }
 
+void warn_of_doubt(const std::string& path, const std::string& doubt) {
+  if (!doubt.empty()) warning(fmt::format("{}: {}", path, doubt));
+}
+
+void note_no_sentence(const std::string& path, uint64_t sentences) {
+  if (sentences == 0)
+    warning(
+        fmt::format("{}: found no sentence; expected a token a line and a blank line after every sentence",
+                    path == "-" ? "standard input" : path));
+}
+
 }  // namespace selfnorm::cli

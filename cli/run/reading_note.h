@@ -20,6 +20,10 @@ std::vector<std::string> unseen_warnings(const std::string& path, const Sequence
 void note_bad_rows(const std::string& path, const ReadReport& report);
 void note_unseen(const std::string& path, const UnseenLabels& unseen);
 void note_unseen(const std::string& path, const Sequences& data);
+// Warns of data that are hardly meant, where there is a doubt (data/plausible.h).
+void warn_of_doubt(const std::string& path, const std::string& doubt);
+// Warns where a stream of sentences had none.
+void note_no_sentence(const std::string& path, uint64_t sentences);
 // " without 3 unseen labels (with them inf)", after a likelihood; empty for none.
 std::string unseen_words(uint64_t unseen);
 

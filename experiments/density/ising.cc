@@ -26,6 +26,7 @@ DensityOptions ising_settings(const ExperimentOptions& options) {
   DensityOptions out;
   out.energy = "ising";
   out.proposal = "bernoulli";
+  out.patience = 0;
   out.optimiser = "adam";  // snl from samples, as the others
   out.steps = options.reduced() ? 300 : 3000;
   out.batch = 512;

@@ -40,6 +40,7 @@ DensityTrial common_trial(const ExperimentOptions& options) {
   o.steps = options.reduced() ? 60 : 1500;
   o.batch = options.reduced() ? 64 : 256;
   o.samples = 256;
+  o.patience = 0;
   o.normalizer_steps = options.reduced() ? 10 : 200;
   o.proposal = "gaussian";
   o.langevin_steps = options.reduced() ? 2 : 20;

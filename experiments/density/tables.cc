@@ -51,6 +51,7 @@ std::vector<float> rows_of(const PointSource& data, const std::vector<uint64_t>&
 DensityOptions table_settings(const ExperimentOptions& options) {
   DensityOptions out;
   out.energy = options.reduced() ? "mlp:16,16" : "mlp:128,128";
+  out.patience = 0;
   out.steps = options.reduced() ? 60 : 3000;
   out.normalizer_steps = options.reduced() ? 10 : 200;
   out.batch = options.reduced() ? 64 : 512;

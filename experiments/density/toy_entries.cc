@@ -12,6 +12,7 @@ ToySettings toy_settings(Extent extent) {
   o.steps = 2000;
   o.batch = 512;
   o.samples = 512;
+  o.patience = 0;  // all steps of every objective
   o.learning_rate = 2e-3;
   o.langevin_steps = 10;
   if (extent == Extent::full) return out;

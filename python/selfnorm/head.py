@@ -57,6 +57,9 @@ class NormalizedHead(Result):
     def log_prob(self, states, candidates, rung=None):
         """log p(candidates | states): as many candidates for each state, n x m, or one. By a rung none is above 0."""
         states, candidates = as_numpy(states), np.asarray(candidates)
+        if candidates.ndim not in (1, 2) or len(candidates) != len(states):
+            raise ValueError(f"found candidates of shape {candidates.shape} for {len(states)} states; expected one class for each "
+                             f"state, ({len(states)},), or m of them, ({len(states)}, m)")
         rows = as_numpy(self.weight)[candidates]
         scores = np.einsum("nd,n...d->n...", states, rows) + as_numpy(self.bias)[candidates]
         log_z = self.log_normalizer(states, rung)

@@ -63,14 +63,14 @@ std::string missing_text(const std::string& path) {
   std::error_code error;
   const fs::path start = fs::current_path(error);
   const std::string where =
-      whole.is_absolute() ? "" : fmt::format(", from {} on", error ? "the current folder" : start.string());
+      whole.is_absolute() || error ? "" : fmt::format("; the current folder is {}", start.string());
   if (!folder.empty() && !fs::is_directory(folder, error))
-    return fmt::format("there is no folder {}; give the path of a file that is there{}", folder.string(),
+    return fmt::format("there is no folder {}; give the path of a file that exists{}", folder.string(),
                        where);
   const std::string near =
       nearest(whole.filename().string(), names_in(folder.empty() ? fs::path(".") : folder));
   if (!near.empty()) return fmt::format("there is no such file; did you mean {}?", (folder / near).string());
-  return fmt::format("there is no such file; give the path of one that is there{}", where);
+  return fmt::format("there is no such file; give the path of one that exists{}", where);
 }
 
 }  // namespace selfnorm

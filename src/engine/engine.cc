@@ -191,8 +191,9 @@ class Run {
     const Check found = problem_.check(out_.last);
     checked_ = at_;
     is_lost_ = !found.is_usable;
-    if (is_lost_ || !found.criterion || !plan_.keeps_best) return;
-    ++stale_;
+    if (is_lost_ || !plan_.keeps_best) return;
+    stale_ += best_.exists || found.criterion ? 1 : 0;
+    if (!found.criterion) return;
     if (!std::isfinite(*found.criterion) || (best_.exists && !(*found.criterion < criterion_))) return;
     if (!best_.exists) best_ = std::exchange(good_, {});
     problem_.take(best_.parameters);

@@ -81,8 +81,9 @@ struct Due {
 };
 
 struct Check {
-  std::optional<double> criterion = {};  // smaller is better; nothing: it cannot be told, and does not count
-  bool is_usable = true;                 // false: the parameters are lost
+  // Smaller is better; nothing: it cannot be told, and is then no better than the best there is.
+  std::optional<double> criterion = {};
+  bool is_usable = true;  // false: the parameters are lost
 };
 
 class Problem {

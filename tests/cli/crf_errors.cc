@@ -71,16 +71,16 @@ TEST(CrfErrors, ModelsOfOtherKinds) {
   folder.write("data.conll", sentences_text(30));
   ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--steps", "3"})).code, 0);
   const std::string classifier = "data.svm.truth.safetensors";
-  expect_user_error(folder.run({"tag", classifier, "data.conll"}), "is not a chain");
+  expect_user_error(folder.run({"tag", classifier, "data.conll"}), "is not a CRF");
   expect_user_error(folder.run({"tag", "missing", "data.conll"}), "missing");
   expect_user_error(folder.run({"evaluate", "run", classifier, "data.conll"}), "evaluate them apart");
-  expect_user_error(folder.run({"audit", "run", "data.conll", "--states-name", "h"}), "run is a chain");
-  expect_user_error(folder.run({"bounds", "run", "data.conll"}), "run is a chain");
-  expect_user_error(folder.run({"sample", "run", "-n", "3"}), "run is a chain");
+  expect_user_error(folder.run({"audit", "run", "data.conll", "--states-name", "h"}), "run is a CRF");
+  expect_user_error(folder.run({"bounds", "run", "data.conll"}), "run is a CRF");
+  expect_user_error(folder.run({"sample", "run", "-n", "3"}), "run is a CRF");
   expect_user_error(folder.run({"predict", "run", "data.conll", "--quantiles", "0.5"}), "--quantiles");
   for (const std::string command : {"evaluate", "score", "audit"}) {
     expect_user_error(folder.run({command, "run", "data.conll", "--format", "csv"}),
-                      "--format csv: run is a chain; expected auto, columns, conllu, attributes");
+                      "--format csv: run is a CRF; expected auto, columns, conllu, attributes");
     expect_user_error(folder.run({command, "run", "data.conll", "--header", "no"}), "--header");
     expect_user_error(folder.run({command, classifier, "data.svm", "--format", "conllu"}),
                       "--format conllu is of sentences");

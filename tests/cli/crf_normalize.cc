@@ -262,11 +262,11 @@ TEST(CrfNormalize, RefusesWhatItCannotDo) {
   };
   refused({"--delta", "0.1"}, "train crf --objective constraint");
   refused({"--budget", "0.1"}, "--objective penalty");
-  refused({"--targets", "labels"}, "is a chain; it is for classifiers and language models");
+  refused({"--targets", "labels"}, "is a CRF; it is for classifiers and language models");
   refused({"--amortise", "mlp"}, "expected --amortise linear");
-  refused({"--hidden", "3"}, "--hidden: run is a chain");
-  refused({"--states-name", "h"}, "--states-name: run is a chain");
-  refused({"--weight-name", "W"}, "is a chain");
+  refused({"--hidden", "3"}, "--hidden: run is a CRF");
+  refused({"--states-name", "h"}, "--states-name: run is a CRF");
+  refused({"--weight-name", "W"}, "is a CRF");
   refused({"--hold-out", "0.9"}, "hold-out = 0.9 is out of range");
   refused({"-o", "test.conll"}, "would overwrite test.conll");
   refused({"-o", "run/model.safetensors"}, "would overwrite run/model.safetensors");

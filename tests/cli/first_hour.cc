@@ -66,6 +66,172 @@ TEST(FirstHour, WhatIsNotThereOrEmptyIsNamedWithTheRemedy) {
   }
 }
 
+TEST(FirstHour, ArraysGoWhereTheyBelong) {
+  const Folder folder;
+  const std::string rows = raw<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  folder.write("states.npy", npy("<f4", "(2, 6)", rows));
+  folder.write("labels.npy", npy("<i8", "(2,)", raw<int64_t>({0, 1})));
+  folder.write("data.npz", zip({{"X.npy", npy("<f4", "(2, 6)", rows)},
+                                {"y.npy", npy("<i8", "(2,)", raw<int64_t>({0, 1}))}}));
+  folder.write("head.npz",
+               zip({{"W.npy", npy("<f8", "(2, 6)", raw<double>({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}))}}));
+  folder.write("table.csv", "a,b\n1,2\n3,4\n");
+  folder.write("text.txt", "well done\nnot at all\n");
+  for (const std::string command : {"evaluate", "audit", "score", "predict", "bounds"}) {
+    expect_user_error(folder.run({command, "states.npy", "states.npy"}),
+                      "one array without a name, which is no model");
+    expect_user_error(folder.run({command, "data.npz", "states.npy"}), "data by their names, not a model");
+  }
+  expect_user_error(folder.run({"info", "states.npy"}), "numpy.savez('head.npz', W=W, b=b)");
+  const auto normalize = [&](const std::string& states) {
+    return folder.run({"normalize", "head.npz", "--states", states, "-o", "n.npz"});
+  };
+  const std::string goes = "; --states takes hidden states, rows x 6 numbers, in npy, npz or safetensors";
+  for (const std::string states : {"head.npz", "labels.npy", "table.csv", "text.txt"})
+    expect_user_error(normalize(states), goes);
+  EXPECT_NE(normalize("head.npz").err.find("found the weights of a softmax head"), std::string::npos);
+  EXPECT_EQ(folder.run({"info", "head.npz", "--json"}).json()["weights"], "float64");
+  EXPECT_EQ(normalize("states.npy").code, 0);
+}
+
+TEST(FirstHour, ATableWithoutTheColumnsOfTheModelSaysWhatIsThere) {
+  const Folder folder;
+  std::string numbers = "a,b,kind\n", words = "a,b,colour,kind\n";
+  std::minstd_rand random(3);
+  for (int i = 0; i < 60; ++i) {
+    const double x = normal(random), z = normal(random);
+    const char* kind = x > 0 ? "up" : "down";
+    numbers += fmt::format("{},{},{}\n", x, z, kind);
+    words += fmt::format("{},{},{},{}\n", x, z, i % 3 == 0 ? "red" : "blue", kind);
+  }
+  folder.write("numbers.csv", numbers);
+  folder.write("words.csv", words);
+  folder.write("other.csv", "p,q,r\n1,2,3\n4,5,6\n");
+  folder.write("unlabelled.csv", "b,colour,a\n1,red,2\n");
+  folder.write("more.csv", "id,b,kind,a\n7,1,up,2\n8,1,down,-2\n");
+  for (const std::string name : {"numbers", "words"}) {
+    ASSERT_EQ(
+        folder.run({"train", "classifier", name + ".csv", "--target", "kind", "--out", name, "--quiet"}).code,
+        0);
+    const std::string needs =
+        name == "numbers" ? "the model needs 'a', 'b'" : "the model needs 'a', 'b', 'colour'";
+    for (const std::string command : {"evaluate", "predict"}) {
+      const Outcome outcome = folder.run({command, name, "other.csv"});
+      expect_user_error(outcome, needs);
+      EXPECT_NE(outcome.err.find("the columns are 'p', 'q', 'r'"), std::string::npos) << outcome.err;
+    }
+  }
+  expect_user_error(
+      folder.run({"evaluate", "words", "unlabelled.csv"}),
+      "found no column 'kind'; the model needs 'a', 'b', 'colour' and the label 'kind', and the "
+      "columns are 'b', 'colour', 'a'; if the label has another name, say so by --target");
+  EXPECT_EQ(folder.run({"predict", "words", "unlabelled.csv"}).code, 0);
+  expect_user_error(folder.run({"score", "words", "words.csv", "--candidates", "downn"}),
+                    "did you mean 'down'?");
+  EXPECT_EQ(folder.run({"evaluate", "numbers", "more.csv", "--json"}).json()["n"], 2);
+}
+
+TEST(FirstHour, DecimalCommasBetweenTabsAreAsked) {
+  const Folder folder;
+  std::string labelled = "x\tz\tlabel\n", points = "x\tz\n";
+  for (int i = 0; i < 40; ++i) {
+    labelled += fmt::format("{},{}\t{}\t{}\n", i % 7, i % 10, i, i % 7 > 3 ? "up" : "down");
+    points += fmt::format("{},{}\t{}\n", i % 7, i % 9, i % 4);
+  }
+  folder.write("labelled.tsv", labelled);
+  folder.write("points.tsv", points);
+  folder.write("codes.csv", "label,code\nup,\"1,2\"\ndown,\"1,3\"\nup,\"1,2\"\n");
+  const std::string asks =
+      "decimal commas, such as '0,0': they are read by --decimal-comma, or taken as words by --categorical x";
+  const std::vector<std::vector<std::string>> trainings = {
+      {"train", "classifier", "labelled.tsv"},
+      {"train", "density", "points.tsv", "--objective", "fit"},
+      tiny_regressor("points.tsv", "r", {"--target", "z"})};
+  for (std::vector<std::string> words : trainings) {
+    words.insert(words.end(), {"--quiet"});
+    if (words[1] != "regressor") words.insert(words.end(), {"--out", words[1]});
+    expect_user_error(folder.run(words), asks);
+    words.push_back("--decimal-comma");
+    EXPECT_EQ(folder.run(words).code, 0) << words[1];
+  }
+  EXPECT_EQ(
+      folder.run({"train", "classifier", "labelled.tsv", "--categorical", "x", "--out", "words", "--quiet"})
+          .code,
+      0);
+  expect_user_error(folder.run({"train", "classifier", "codes.csv", "--out", "codes"}), "--categorical code");
+}
+
+TEST(FirstHour, SentencesWithoutTabsOrLabels) {
+  const Folder folder;
+  folder.write("good.conll", sentences_text(60));
+  ASSERT_EQ(folder.run(train_crf("good.conll", "run", {"--steps", "3"})).code, 0);
+  for (const char joint : {';', ','}) {
+    std::string joined = sentences_text(60);
+    std::ranges::replace(joined, ' ', joint);
+    folder.write("joined.conll", joined);
+    const std::string tabs = fmt::format("make tabs of it (tr '{}' '\\t' < FILE > NEW)", joint);
+    expect_user_error(folder.run(train_crf("joined.conll", "r")), tabs);
+    for (const std::string command : {"evaluate", "score", "tag", "predict"})
+      expect_user_error(folder.run({command, "run", "joined.conll"}), tabs);
+  }
+  folder.write("lacks.conll", "Rome B-LOC\nwent\nto O\n");
+  for (const std::string command : {"evaluate", "score", "tag", "predict"})
+    expect_user_error(folder.run({command, "run", "lacks.conll"}),
+                      "add what is missing here, such as its label");
+  expect_user_error(folder.run(train_crf("lacks.conll", "r")), "such as its label");
+  folder.write("empty.conll", "\n\n");
+  for (const std::string command : {"score", "tag", "predict"}) {
+    const Outcome outcome = folder.run({command, "run", "empty.conll"});
+    EXPECT_NE(outcome.err.find("warning: empty.conll: found no sentence"), std::string::npos) << outcome.err;
+  }
+  std::string wordy;
+  for (int i = 0; i < 200; ++i)
+    wordy += fmt::format("word{} {}\n{}", i % 90, i % 2 == 0 ? "A" : "B", i % 9 == 8 ? "\n" : "");
+  folder.write("wordy.conll", wordy);
+  expect_user_error(folder.run(train_crf("wordy.conll", "r", {"--target", "0"})),
+                    "the column named by --target has 90 different values, and the last one only 2");
+}
+
+TEST(FirstHour, TablesAreNoSentencesAndNoCorpus) {
+  const Folder folder;
+  std::string table = "text,label\n", texts, words;
+  for (int i = 0; i < 40; ++i) {
+    table += fmt::format("hello my word{},{}\n", i % 7, i % 2 == 0 ? "a" : "b");
+    texts += fmt::format("{};hello my word{}\n", i % 2 == 0 ? "a" : "b", i % 7);
+  }
+  folder.write("table.csv", table);
+  folder.write("texts.txt", texts);
+  folder.write("good.conll", sentences_text(60));
+  const auto lm = [&](const std::string& data) {
+    return folder.run({"train", "lm", data, "--out", "l", "--epochs", "1"});
+  };
+  expect_user_error(lm("table.csv"), "'selfnorm train classifier'");
+  expect_user_error(lm("texts.txt"), "'selfnorm train classifier'");
+  expect_user_error(lm("good.conll"), "'selfnorm train crf'");
+  expect_user_error(folder.run(train_crf("table.csv", "r")), "looks like a table");
+  expect_user_error(folder.run(train_crf("texts.txt", "r")), "looks like a table");
+  const std::vector<std::string> classifier{"train", "classifier", "texts.txt", "--out", "c", "--quiet"};
+  expect_user_error(folder.run(classifier), "say --header no --target 0 --text 1");
+  std::vector<std::string> said = classifier;
+  said.insert(said.end(), {"--header", "no", "--target", "0", "--text", "1"});
+  EXPECT_EQ(folder.run(said).code, 0);
+  folder.generate_text("corpus.txt", 60);
+  ASSERT_EQ(folder
+                .run({"train", "lm", "corpus.txt", "--out", "lm", "--epochs", "1", "--quiet", "--dimension",
+                      "4", "--hidden", "4"})
+                .code,
+            0);
+  EXPECT_NE(folder.run({"predict", "lm", "table.csv"}).err.find("warning: table.csv: looks like a table"),
+            std::string::npos);
+  expect_user_error(folder.run_on("the", {"predict", "lm", "--candidates", "zzz"}),
+                    "expected words of its training text");
+  ASSERT_EQ(folder.run(train_crf("good.conll", "run", {"--steps", "3"})).code, 0);
+  EXPECT_NE(folder.run({"predict", "run", "table.csv"}).err.find("warning: table.csv: looks like a table"),
+            std::string::npos);
+  EXPECT_NE(folder.run({"evaluate", "lm", "table.csv"}).err.find("warning: table.csv: looks like a table"),
+            std::string::npos);
+}
+
 TEST(FirstHour, AFileOfTorchSaveSaysHowToSaveIt) {
   const Folder folder;
   folder.generate();

@@ -158,6 +158,21 @@ TEST(Normalize, RetrainsToADeltaAndAmortisesTheRest) {
             "raw");
 }
 
+// As many numbers in the head as there are states: it follows those it was fitted to.
+TEST(Normalize, ADeltaThatHeldOutStatesDoNotKeepIsAWarning) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 60, false);
+  const Outcome outcome = folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o",
+                                      "out.safetensors", "--delta", "0.5", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json();
+  ASSERT_GT(json["log_z_retrained"]["rms"].get<double>(), 0.5);
+  EXPECT_NE(outcome.err.find("warning: rms log Z of the 6 held-out states is "), std::string::npos)
+      << outcome.err;
+  EXPECT_NE(json["retraining"]["doubt"].get<std::string>().find("above the delta of 0.5"), std::string::npos);
+}
+
 TEST(Normalize, ADeltaOutOfReachLeavesTheLosslessHeadAndSaysSo) {
   const Folder folder;
   RandomHead().write(folder / "head.safetensors");

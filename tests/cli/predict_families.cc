@@ -104,9 +104,8 @@ TEST(PredictLabels, OfTablesWithoutTheColumnOfText) {
   folder.write("other.txt", other);
   ASSERT_EQ(
       folder.run({"train", "classifier", "train.csv", "--text", "text", "--out", "run", "--quiet"}).code, 0);
-  expect_user_error(folder.run({"predict", "run", "other.csv"}), "found no text column 'text'");
-  expect_user_error(folder.run({"predict", "run", "other.csv", "--keep", "id"}),
-                    "found no text column 'text'");
+  expect_user_error(folder.run({"predict", "run", "other.csv"}), "found no column 'text'");
+  expect_user_error(folder.run({"predict", "run", "other.csv", "--keep", "id"}), "found no column 'text'");
   expect_user_error(folder.run({"predict", "run", "other.txt", "--keep", "id", "--quiet"}),
                     "was read as lines of text, which have no columns");
 }

@@ -137,6 +137,26 @@ TEST(TrainDensity, AFittedGaussianIsTheMaximumOfTheLikelihood) {
   }
 }
 
+// An energy that follows 60 rows does worse on others from the start.
+TEST(TrainDensity, EndsWhenHeldOutRowsGainNothing) {
+  const Folder folder;
+  write_lumps(folder, "data.csv", 60);
+  const std::vector<std::string> words{
+      "train", "density", "data.csv", "--energy",  "mlp:32", "--proposal",      "gaussian", "--steps",
+      "2000",  "--batch", "32",       "--samples", "64",     "--learning-rate", "0.02",     "--out"};
+  const auto trained = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> all = words;
+    all.push_back(out);
+    all.insert(all.end(), more.begin(), more.end());
+    const Outcome outcome = folder.run(all);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome;
+  };
+  const std::string said = trained("short", {}).out;
+  EXPECT_NE(said.find("validation did not improve in 5 checks (kept: step "), std::string::npos) << said;
+  EXPECT_EQ(trained("whole", {"--patience", "0"}).out.find("did not improve"), std::string::npos);
+}
+
 TEST(TrainDensity, BitsByPseudoLikelihoodAndEnumeration) {
   const Folder folder;
   write_bits(folder);

@@ -187,7 +187,12 @@ TEST(States, Errors) {
   EXPECT_EQ(states_error(file(npy("<f8", "(1, 1)", raw<double>({1e39})))),
             h + ":1: row 1: found inf at position 0, expected finite numbers in the range of a 32-bit float");
   EXPECT_EQ(states_error(file(npy("<f4", "(2,)", raw<float>({1, 2})))),
-            h + ": found an array of 1 dimensions, expected states: rows x columns");
+            h + ": found an array of shape [2], expected states: rows x columns; labels are given by labels");
+  EXPECT_EQ(
+      states_error(file(safetensors({{"lm_head.weight", "F32", "[2, 1]", raw<float>({1, 2})}}))),
+      h + " 'lm_head.weight': found the weights of a softmax head, expected the states that go into it, rows "
+          "x columns, in npy, or in npz or safetensors as states; if they are states, name them "
+          "(states-name)");
   EXPECT_EQ(states_error(file(npy("<f4", "(0, 2)", ""))),
             h + ": found no rows of data; expected at least one: add some, or give another file");
   EXPECT_EQ(states_error(file(npy("<f4", "(2, 0)", ""))),

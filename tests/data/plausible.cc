@@ -41,10 +41,10 @@ TEST(Plausible, NamesOfRowsAreNoClasses) {
 
 TEST(Plausible, TextsAreNoSentences) {
   Sequences data;
-  const auto doubt = [&data](uint64_t sentences, uint64_t tokens, uint64_t labels) {
+  const auto doubt = [&data](uint64_t sentences, uint64_t tokens, uint64_t labels, uint64_t last = 0) {
     data.sentence_begin = {0};
     for (uint64_t i = 1; i <= sentences; ++i) data.sentence_begin.push_back(tokens * i / sentences);
-    return labels_doubt(data, labels);
+    return labels_doubt(data, labels, last);
   };
   EXPECT_NE(doubt(1, 10'000, 9'999).find("1 sentence of 10000 tokens"), std::string::npos);
   EXPECT_NE(doubt(1, 10'000, 9'999).find("looks like a file of texts"), std::string::npos);
@@ -53,6 +53,9 @@ TEST(Plausible, TextsAreNoSentences) {
   EXPECT_EQ(doubt(1, 10'000, 12), "");
   EXPECT_EQ(doubt(3, 9, 8), "");
   EXPECT_EQ(doubt(9'000, 200'000, 1'500), "");
+  EXPECT_NE(doubt(9'000, 200'000, 9'000, 17).find("without target"), std::string::npos);  // words
+  EXPECT_NE(doubt(100, 600, 108, 3), "");
+  EXPECT_EQ(doubt(9'000, 200'000, 50, 3), "");  // tags beside chunks
 }
 
 TEST(Plausible, FilesOfOtherThingsThanText) {
@@ -65,10 +68,17 @@ TEST(Plausible, FilesOfOtherThingsThanText) {
   EXPECT_EQ(corpus_doubt(file("the cat sat")), "");
   EXPECT_EQ(corpus_doubt(file("yes, no, maybe")), "");
   EXPECT_NE(corpus_doubt(file("1 2:0.5 7:1")).find("svmlight"), std::string::npos);
-  EXPECT_NE(corpus_doubt(file("1,2,3")).find("a table"), std::string::npos);
+  EXPECT_EQ(corpus_doubt(file("yes , no")), "");
+  for (const char* row : {"1,2,3", "hello there,greet", "greet;hello, you", "a\t2\t3"})
+    EXPECT_NE(corpus_doubt(file(row)).find("a table"), std::string::npos) << row;
   EXPECT_NE(corpus_doubt(file("yes\twell done")).find("label<TAB>text"), std::string::npos);
   EXPECT_NE(corpus_doubt(file("the\tDET", 5)).find("train crf"), std::string::npos);
+  EXPECT_NE(corpus_doubt(file("the DET", 5)).find("train crf"), std::string::npos);
+  EXPECT_EQ(corpus_doubt(file("two words")), "");
   EXPECT_EQ(corpus_doubt(scratch.path("none")), "");
+  EXPECT_NE(sentences_doubt(file("hello there,greet")).find("looks like a table"), std::string::npos);
+  EXPECT_EQ(sentences_doubt(file("the;DET", 5)), "");
+  EXPECT_EQ(sentences_doubt(file("the\tDET")), "");
   EXPECT_NE(texts_doubt(file("the\tDET", 5)).find("train crf"), std::string::npos);
   EXPECT_EQ(texts_doubt(file("yes\tgood")), "");  // texts of a word, without blank lines
   EXPECT_EQ(texts_doubt(file("yes\twell done", 5)), "");

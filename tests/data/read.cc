@@ -27,7 +27,7 @@ TEST(Read, FormatByExtensionOrContent) {
             "a: found 'hello world', which fits no format: a text needs its label and a tab before it "
             "(label<TAB>text), a table commas, "
             "semicolons or tabs; if it has another of the formats svmlight, csv, tsv, npy, npz, safetensors, "
-            "idx, name it");
+            "idx, name it (format)");
   EXPECT_EQ(read_error("a", ""),
             "a: the file is empty; expected rows of data: write it again, or give another file");
 }
@@ -51,7 +51,7 @@ TEST(Read, FilesThatCannotBeRead) {
   Scratch scratch;
   EXPECT_EQ(
       file_error(scratch.path("none")),
-      "cannot read " + scratch.path("none") + ": there is no such file; give the path of one that is there");
+      "cannot read " + scratch.path("none") + ": there is no such file; give the path of one that exists");
   EXPECT_EQ(file_error(scratch.path("")), "cannot read " + scratch.path("") +
                                               ": it is a directory, expected a data file; several files: '" +
                                               scratch.path("") + "/*.csv'");

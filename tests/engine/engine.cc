@@ -176,18 +176,20 @@ TEST(Engine, KeepsTheBestAndEndsWhenPatienceRunsOut) {
   EXPECT_EQ(patient.kept, 6u);
 }
 
-// One that cannot be told does not count.
-TEST(Engine, AMissingCriterionIsNotAStepTowardsTheEnd) {
+// One that cannot be told is no better than the best; before there is a best it does not count.
+TEST(Engine, AMissingCriterionCountsOnceThereIsABest) {
   Toy toy;
   toy.own.checks = toy.own.keeps_best = true;
   toy.own.check_every = 1;
   toy.own.patience = 2;
-  toy.checks[1] = {1.0};
-  toy.checks[5] = {2.0};
+  toy.checks[4] = {1.0};
   const RunOutcome out = run(toy);
-  EXPECT_EQ(out.steps, 12u);
-  EXPECT_EQ(out.kept, 1u);
-  EXPECT_EQ(toy.x, x_after(1));
+  EXPECT_EQ(out.steps, 6u);
+  EXPECT_EQ(out.kept, 4u);
+  EXPECT_EQ(toy.x, x_after(4));
+  Toy never = toy;
+  never.checks.clear();
+  EXPECT_EQ(run(never).steps, 12u);
 }
 
 TEST(Engine, TheStartMayStayTheBest) {

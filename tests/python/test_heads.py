@@ -38,6 +38,8 @@ def test_a_head_of_arrays():
     candidates = np.array([[1, 5]] * 20)
     exact = np.log(probabilities(W, b, H[:20]))[:, [1, 5]]
     np.testing.assert_allclose(found.log_prob(H[:20], candidates), exact, atol=0.1)
+    with pytest.raises(ValueError, match="expected one class for each state"):
+        found.log_prob(H[:20], [1, 5])
     wide = selfnorm.normalize_head(*head(0.7), within=1e-6)
     assert wide.rung == "exact"
     W, b, H = head(0.7)

@@ -56,7 +56,7 @@ TEST(ToyFamily, GoesThroughEveryCommand) {
   EXPECT_EQ(folder.run({"info", "whole", "--json"}).json()["family"], "die");
 
   // And is refused where it has no answer.
-  expect_user_error(folder.run({"tag", "whole", "rolls.txt"}), "whole/model.safetensors is not a chain");
+  expect_user_error(folder.run({"tag", "whole", "rolls.txt"}), "whole/model.safetensors is not a CRF");
   EXPECT_NE(folder.run({"train", "die", "--help"}).out.find("quartic: -log p + alpha A^4"),
             std::string::npos);
 }

@@ -88,6 +88,11 @@ bool is_csr(const ArrayFile& file) {
   return file.find("indptr") && !first_of(file, std::span(kFeatureNames).first(3));
 }
 
+bool is_name_of_data(std::string_view name) {
+  return std::ranges::find(kFeatureNames, name) != kFeatureNames.end() ||
+         std::ranges::find(kLabelNames, name) != kLabelNames.end();
+}
+
 const ArrayEntry* choose_labels(const ArrayFile& file) { return first_of(file, kLabelNames); }
 
 const ArrayEntry& choose_features(const ArrayFile& file, const std::string& name) {

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "data/array/array.h"
 #include "data/array/array_file.h"
@@ -11,6 +12,9 @@ namespace selfnorm {
 
 // SciPy's CSR matrix: indices, indptr, data, shape.
 bool is_csr(const ArrayFile& file);
+
+// A name that features, states or labels go by: X, states, y, ...
+bool is_name_of_data(std::string_view name);
 
 // The array called `name`; without a name: of a npy file its array, else X, x, features, data, states,
 // hidden_states, h or H, else the only array of floats that has two or more dimensions and is no label's.

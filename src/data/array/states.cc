@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/failure.h"
+#include "base/option_table.h"
 #include "data/array/array_file.h"
 #include "data/array/matrix.h"
 #include "data/array/named_arrays.h"
@@ -167,12 +168,22 @@ Shape row_shape(const ArrayEntry& entry, uint64_t features, std::optional<uint64
   return is_by_first ? by_first : by_last;
 }
 
+bool is_name_of_weights(std::string_view name) {
+  return name == "W" || name == "weight" || name.ends_with(".weight");
+}
+
 Shape checked_shape(const ArrayEntry& entry, const StatesOptions& options, std::optional<uint64_t> labels) {
   const auto fail = [&](const std::string& what) { throw DataError(entry.place, 0, what); };
   if (!entry.problem.empty()) throw Error(entry.problem);
   if (!entry.type.is_number()) fail("found elements that are not numbers");
   if (entry.shape.size() < 2)
-    fail(fmt::format("found an array of {} dimensions, expected states: rows x columns", entry.shape.size()));
+    fail(fmt::format("found an array of shape {}, expected states: rows x columns; labels are given by {}",
+                     entry.shape_text(), option_name("labels")));
+  if (options.name.empty() && is_name_of_weights(entry.name))
+    fail(fmt::format(
+        "found the weights of a softmax head, expected the states that go into it, rows x columns, in "
+        "npy, or in npz or safetensors as states; if they are states, name them ({})",
+        option_name("states-name")));
   if (entry.fortran_order && entry.shape.size() > 2)
     fail("found Fortran order in more than 2 dimensions, expected C order");
   const uint64_t features = options.schema ? options.schema->feature_count : 0;

@@ -34,6 +34,22 @@ bool is_number(std::string_view token) {
   return parse_double(token, value);
 }
 
+bool has_decimal_comma(std::string_view token) {
+  const size_t sign = token.starts_with('-') || token.starts_with('+') ? 1 : 0;
+  const size_t comma = token.find_first_not_of("0123456789", sign);
+  if (comma == std::string_view::npos || comma == sign || token[comma] != ',') return false;
+  const size_t end = std::min(token.find_first_not_of("0123456789", comma + 1), token.size());
+  return end > comma + 1 && (end == token.size() || token[end] == 'e' || token[end] == 'E');
+}
+
+bool is_missing_word(std::string_view field) {
+  if (field.size() > 4) return false;
+  const std::string lower = lowercase(field);
+  for (const std::string_view word : {"", "na", "n/a", "nan", "null", "none", "?"})
+    if (lower == word) return true;
+  return false;
+}
+
 std::string number_error(std::string_view token) {
   if (token.empty()) return "found an empty value, expected a number";
   if (is_number(token) && token.find_first_of("0123456789") != std::string_view::npos)

@@ -64,6 +64,12 @@ bool parse_double(std::string_view token, double& value);
 
 bool is_number(std::string_view token);  // whole token; nan and inf count, so that a bad value is no header
 
+// "-1,25" and "1,5e-3": a number but for the comma in the place of the point.
+bool has_decimal_comma(std::string_view token);
+
+// An empty field, NA, N/A, NaN, null, none or ? in any case.
+bool is_missing_word(std::string_view field);
+
 // Why parse_float refused this token: "found 'abc', expected a finite number".
 std::string number_error(std::string_view token);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/option_table.h"
 #include "data/array/array_file.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
@@ -37,8 +38,11 @@ bool looks_like_text(const std::vector<std::string_view>& lines) {
     size_t tab = line.find('\t');
     if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) return false;
     std::string_view rest = line.substr(tab + 1);
-    const bool is_row = is_number(line.substr(0, tab)) && rest.find(' ') == std::string_view::npos;
-    return !is_number(rest) && !is_row;
+    const auto is_numeric = [](std::string_view field) {
+      return is_number(field) || has_decimal_comma(field);
+    };
+    const bool is_row = is_numeric(line.substr(0, tab)) && rest.find(' ') == std::string_view::npos;
+    return !is_numeric(rest) && !is_row;
   };
   auto matching = static_cast<size_t>(std::count_if(lines.begin(), lines.end(), two_fields));
   return 2 * matching > lines.size();
@@ -127,7 +131,8 @@ Format detect_format(Input& input, const ReadOptions& options) {
       "found " + quoted_text(lines[0]) +
           ", which fits no format: a text needs its label and a tab before it (label<TAB>text), a "
           "table commas, semicolons or tabs; if it has another of the formats svmlight, csv, tsv, npy, "
-          "npz, safetensors, idx, name it");
+          "npz, safetensors, idx, name it (" +
+          option_name("format") + ")");
 }
 
 uint64_t text_header(Input& input, Header header) {

@@ -59,6 +59,9 @@ TableLayout point_layout(Input& input, char separator, const PointOptions& optio
   const TableSample sample = table_sample(input, layout.rule);
   const TableColumns columns(input.name(), sample, options.header);
   layout.role.resize(columns.size());
+  std::vector<std::string> words = options.drop;
+  words.insert(words.end(), options.categorical.begin(), options.categorical.end());
+  if (!options.known) columns.refuse_decimal_commas(words);
   for (const std::string& name : options.drop) {
     const auto c = columns.find(name);
     if (!c)

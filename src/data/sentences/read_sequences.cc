@@ -28,12 +28,14 @@ constexpr std::array<std::string_view, 10> kConlluNames = {"ID",    "FORM", "LEM
 
 // From 0.
 uint32_t target_column(const SequenceOptions& options, const TokenReader& reader, SequenceFormat format,
-                       uint64_t first_line) {
+                       const TokenLines& sentence) {
   const uint32_t columns = reader.columns();
+  const uint64_t first_line = sentence.line(0);
   const std::string& target = options.target;
   if (columns < 2)
-    throw DataError(reader.name(), first_line,
-                    "found one column, expected a word and its label at least, apart by a tab or blanks");
+    throw_at(reader.name(), first_line,
+             "found one column, expected a word and its label at least, apart by a tab or blanks; {}",
+             joint_advice(sentence.field(0, 0), "add the labels, or give a file that has them"));
   const bool is_conllu = format == SequenceFormat::conllu;
   if (target.empty()) return is_conllu ? kConlluUpos : columns - 1;
   const auto name = std::find(kConlluNames.begin(), kConlluNames.end(), target);
@@ -75,7 +77,8 @@ std::string default_templates(const SequenceEncoder& encoder) {
 
 // All of an encoder but its lists, by the options and the first sentence.
 SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& reader, SequenceFormat format,
-                         uint64_t first_line) {
+                         const TokenLines& sentence) {
+  const uint64_t first_line = sentence.line(0);
   SequenceEncoder encoder;
   encoder.format = format;
   if (format == SequenceFormat::attributes) {
@@ -91,7 +94,7 @@ SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& read
     return encoder;
   }
   encoder.columns = reader.columns();
-  encoder.target = target_column(options, reader, format, first_line);
+  encoder.target = target_column(options, reader, format, sentence);
   const bool is_default = options.templates.empty();
   if (is_default && format == SequenceFormat::conllu && encoder.target == kConlluForm)
     throw_at(reader.name(), first_line,
@@ -125,6 +128,8 @@ class EncodedSentences {
 
   bool next() {
     if (!reader_.next(lines_)) return false;
+    if (!encoding_ && encoder_.format == SequenceFormat::columns && reader_.columns() < encoder_.columns)
+      refuse_joined_labels();
     if (!encoding_) encoding_.emplace(encoder_, Words::known, reader_.columns());
     return true;
   }
@@ -133,6 +138,20 @@ class EncodedSentences {
   const std::string& name() const { return reader_.name(); }
 
  private:
+  // Of a file without the labels, as it seems: word;LABEL is no word.
+  void refuse_joined_labels() const {
+    for (size_t t = 0; t < lines_.size(); ++t) {
+      const std::string_view text = lines_.field(t, lines_.fields(t) - 1);
+      const size_t joint = text.find_last_of(",;");
+      if (joint == std::string_view::npos ||
+          std::ranges::find(encoder_.labels, text.substr(joint + 1)) == encoder_.labels.end())
+        return;
+    }
+    throw_at(reader_.name(), lines_.line(0), "found {} in the place of a word; {}",
+             quoted_text(lines_.field(0, lines_.fields(0) - 1)),
+             joint_advice(lines_.field(0, lines_.fields(0) - 1), ""));
+  }
+
   const SequenceEncoder& encoder_;
   Labels labels_;
   bool keeps_unseen_;
@@ -199,12 +218,17 @@ SequenceRead learn_sequences(const std::string& path, const SequenceOptions& opt
   if (!reader.next(sentence)) fail_without_sentences(reader.name());
   const uint64_t first_line = sentence.line(0);
   SequenceRead out;
-  out.encoder = resolved(options, reader, format, first_line);
+  out.encoder = resolved(options, reader, format, sentence);
   SentenceEncoding encoding(out.encoder, Words::learned, out.encoder.columns);
+  const uint32_t last = out.encoder.columns - 1;
+  const bool counts_last = format == SequenceFormat::columns && out.encoder.target != last;
+  StringIndex last_values;
   do {
+    for (size_t t = 0; counts_last && t < sentence.size(); ++t) last_values.add(sentence.field(t, last));
     encoding.append(sentence, {reader.name(), Labels::required}, out.data);
   } while (reader.next(sentence));
   encoding.finish(options.min_count, out.data, out.encoder);
+  out.last_values = last_values.size();
   if (out.encoder.labels.size() < 2)
     throw_at(
         reader.name(), first_line,

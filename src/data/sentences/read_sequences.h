@@ -78,6 +78,7 @@ struct SentenceText {
 struct SequenceRead {
   Sequences data;
   SequenceEncoder encoder;
+  uint64_t last_values = 0;  // different ones in the last column; 0: it is the label, or there are no columns
 };
 
 // Learns labels and attributes. Throws DataError for ragged columns, a missing target, a template that names

@@ -109,7 +109,9 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
   if (text.empty()) {
     if (source.labels == Labels::optional) return kNoLabel;
     throw_at(source.name, sentence.line(token),
-             "found an empty label in column {} (from 0), expected one for every token", encoder_.target);
+             "found an empty label in column {} (from 0), expected one for every token; add it, or take the "
+             "sentence out",
+             encoder_.target);
   }
   const bool is_open =
       text == "_" && encoder_.format == SequenceFormat::conllu && is_conllu_category(encoder_.target);

@@ -75,6 +75,19 @@ struct Lines {
 
 }  // namespace
 
+std::string joint_advice(std::string_view line, const std::string& otherwise) {
+  for (size_t i = 1; i + 1 < line.size(); ++i) {
+    const bool is_joint = line[i] == ';' || line[i] == ',';
+    if (!is_joint || kBlank.find(line[i + 1]) != std::string_view::npos) continue;
+    if (is_digits(line.substr(i - 1, 1)) && is_digits(line.substr(i + 1, 1))) continue;
+    return fmt::format(
+        "if {0} separates columns, make tabs of it (tr '{1}' '\\t' < FILE > NEW); a table is for 'selfnorm "
+        "train classifier'",
+        quoted_text(line.substr(i, 1)), line[i]);
+  }
+  return otherwise;
+}
+
 std::vector<std::string_view> line_fields(std::string_view line, Separator separator) {
   std::vector<std::string_view> fields;
   for_each_field(line, separator, [&](std::string_view field) { fields.push_back(field); });
@@ -204,7 +217,7 @@ void TokenReader::add_token(std::string_view line, TokenLines& sentence) {
                quoted_text(sentence.field(last, 0)));
     return;
   }
-  check_columns(sentence.fields(last), line.starts_with('#'));
+  check_columns(sentence.fields(last), line);
   if (is_columns || is_token(sentence.field(last, 0))) return;
   sentence.remove_last();
   if (shape_.keeps_others) sentence.add_other(line);
@@ -227,7 +240,8 @@ bool TokenReader::is_token(std::string_view id) const {
   return false;
 }
 
-void TokenReader::check_columns(size_t found, bool is_marked) {
+void TokenReader::check_columns(size_t found, std::string_view line) {
+  const bool is_marked = line.starts_with('#');
   if (shape_.format == SequenceFormat::conllu) {
     if (found != kConlluColumns)
       throw_at(
@@ -242,22 +256,27 @@ void TokenReader::check_columns(size_t found, bool is_marked) {
     const bool lacks_one = shape_.may_lack_one && found + 1 == shape_.columns;
     if (shape_.columns == 0 || lacks_one) shape_.columns = static_cast<uint32_t>(found);
     if (found != shape_.columns)
-      throw_at(name(), line_, "found {}, expected {}{}, as in the data of the model{}", columns_text(found),
-               shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : "",
-               is_marked || found == kConlluColumns
-                   ? with_options("; for CoNLL-U say `format conllu`")
-                   : "; sentences as they are written are read by 'selfnorm predict'");
+      throw_at(
+          name(), line_, "found {}, expected {}{}, as in the data of the model{}", columns_text(found),
+          shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : "",
+          is_marked || found == kConlluColumns
+              ? with_options("; for CoNLL-U say `format conllu`")
+              : "; " + joint_advice(line, "sentences as they are written are read by 'selfnorm predict'"));
     return;
   }
   if (found != shape_.columns)
-    throw_at(name(), line_,
-             "found {}, expected {}, as in line {}: every token has the same columns, and a blank line ends "
-             "a sentence{}",
-             columns_text(found), shape_.columns, first_line_,
-             is_marked || is_first_marked_
-                 ? with_options("; a line that begins with # is a token, only CoNLL-U has comments: say "
-                                "`format conllu` if it is that")
-                 : "");
+    throw_at(
+        name(), line_,
+        "found {}, expected {}, as in line {}: every token has the same columns, and a blank line ends "
+        "a sentence; {}",
+        columns_text(found), shape_.columns, first_line_,
+        is_marked || is_first_marked_
+            ? with_options("a line that begins with # is a token, only CoNLL-U has comments: say `format "
+                           "conllu` if it is that")
+            : joint_advice(line, found < shape_.columns
+                                     ? "add what is missing here, such as its label"
+                                     : fmt::format("remove the extra columns, or add what line {} lacks",
+                                                   first_line_)));
 }
 
 SequenceFormat sequence_format(std::string_view sample) {

@@ -62,6 +62,10 @@ class TokenLines {
   std::optional<LabellingMark> mark_;
 };
 
+// What to do about a line with too few columns: make tabs of the commas or semicolons that stand between its
+// parts (but those of numbers); `otherwise` where there are none.
+std::string joint_advice(std::string_view line, const std::string& otherwise);
+
 std::vector<std::string_view> line_fields(std::string_view line, Separator separator);
 // Begins with '#' and has not the ten tab-separated columns of a token.
 bool is_conllu_comment(std::string_view line);
@@ -90,7 +94,7 @@ class TokenReader {
   bool is_token(std::string_view id) const;  // what CoNLL-U leaves out is none
   void add_token(std::string_view line, TokenLines& sentence);
   [[noreturn]] void fail_without_token(uint64_t first_line) const;
-  void check_columns(size_t found, bool is_marked);  // is_marked: the line begins with '#'
+  void check_columns(size_t found, std::string_view line);
 
   std::unique_ptr<Input> input_;
   Shape shape_;

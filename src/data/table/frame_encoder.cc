@@ -251,8 +251,9 @@ EncodedFrame FrameEncoder::encode(const Frame& frame, EncodingReport& report) co
     const auto c = names.find(as.name);
     if (!c)
       throw_at(frame.file, 0,
-               "found no column {}, which the model needs; expected the columns {}, named in the first line",
-               quoted_text(as.name), shown_names(columns()));
+               "found no column {}, which the model needs; expected the columns {}, named in the first line, "
+               "which names {}",
+               quoted_text(as.name), shown_names(columns()), shown_names(names.strings()));
     from.push_back(&frame.columns[*c]);
     if (as.is_numeric && !from.back()->is_numeric) fail_text(frame, *from.back(), "column");
     if (!as.is_numeric && from.back()->is_numeric)

@@ -49,15 +49,6 @@ struct FrameLayout {
   bool has_missing_words = true;
 };
 
-// An empty field, NA, N/A, NaN, null, none or ? in any case.
-bool is_missing(std::string_view field) {
-  if (field.size() > 4) return false;
-  const std::string lower = lowercase(field);
-  for (const std::string_view word : {"", "na", "n/a", "nan", "null", "none", "?"})
-    if (lower == word) return true;
-  return false;
-}
-
 class FrameParser {
  public:
   explicit FrameParser(const FrameLayout& layout) : layout_(layout) {}
@@ -75,8 +66,7 @@ class FrameParser {
       }
       std::string message = fields.split(record, layout_.rule.separator);
       if (message.empty() && fields.size() != layout_.kind.size())
-        message = fmt::format("found {} fields, expected {} as in the first row", fields.size(),
-                              layout_.kind.size());
+        message = fields.count_error(layout_.kind.size(), layout_.rule.separator);
       for (size_t c = 0; c < layout_.kind.size() && message.empty(); ++c)
         message = take(c, fields[c], line, part.column[c]);
       part.line.push_back(line);
@@ -91,12 +81,12 @@ class FrameParser {
     const ColumnKind kind = layout_.kind[c];
     if (kind == ColumnKind::left_out || column.has_text) return {};
     if (kind == ColumnKind::categorical) {
-      const bool is_there = layout_.has_missing_words ? !is_missing(field) : !field.empty();
+      const bool is_there = layout_.has_missing_words ? !is_missing_word(field) : !field.empty();
       column.level.push_back(is_there ? column.levels.add(field) : kMissingLevel);
       return {};
     }
     double value = NAN;
-    if (!parse_double(field, value) && !is_missing(field)) {
+    if (!parse_double(field, value) && !is_missing_word(field)) {
       column.has_text = kind == ColumnKind::open;
       return column.has_text ? std::string() : expected("a number", c, field);
     }
@@ -190,6 +180,9 @@ FrameLayout frame_layout(Input& input, char separator, const FrameOptions& optio
   layout.has_missing_words = options.has_missing_words;
   const TableSample sample = table_sample(input, layout.rule);
   const TableColumns columns(input.name(), sample, header_of(options.header));
+  std::vector<std::string> words = options.categorical;
+  words.insert(words.end(), options.ignored.begin(), options.ignored.end());
+  columns.refuse_decimal_commas(words);
   StringIndex names;
   for (uint32_t c = 0; c < columns.size(); ++c) {
     layout.names.push_back(columns.has_header() ? utf8_repaired(sample.first[c]) : std::to_string(c));

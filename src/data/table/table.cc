@@ -24,13 +24,17 @@ class Layout {
     auto weight = options_.weight_column.empty()
                       ? std::nullopt
                       : std::optional(columns_.column(options_.weight_column, "weight"));
+    if (!options_.schema) columns_.refuse_decimal_commas({options_.target});
+    if (known_)
+      columns_.require(options_.schema->feature_names,
+                       is_full(weight) && options_.require_labels && options_.target.empty()
+                           ? options_.schema->target
+                           : "");
     auto target = find_target(weight);
     if (!target && options_.require_labels && is_full(weight))
       columns_.fail(fmt::format("found {} columns, as many as the model has features, and no target; {}",
                                 options_.schema->feature_count, columns_.describe()));
-    if (!target && options_.require_labels)
-      columns_.fail(worded("cannot tell which column is the target: {}; name it (`target`) or call it label",
-                           columns_.describe()));
+    if (!target && options_.require_labels) columns_.fail_without_label();
     if (target && target == weight) columns_.fail("found the same column as target and as weight");
     layout.has_target = target.has_value();
     if (target) layout.target = header_ ? sample_.first[*target] : std::to_string(*target);
@@ -41,7 +45,10 @@ class Layout {
       } else if (weight == c) {
         layout.role.push_back(TableLayout::kWeight);
       } else {
-        layout.role.push_back(known_ ? known_feature(c) : layout.features);
+        const std::optional<uint32_t> feature =
+            known_ ? known_->find(sample_.first[c]) : std::optional(layout.features);
+        layout.role.push_back(feature.value_or(TableLayout::kDropped));
+        if (!feature) continue;
         ++layout.features;
         if (header_) layout.names.push_back(sample_.first[c]);
       }
@@ -69,7 +76,7 @@ class Layout {
         wordy.push_back(c);
     }
     if (auto trained = trained_target(weight)) return trained;
-    if (known_) return unknown.empty() ? std::nullopt : std::optional(preferred(unknown));
+    if (known_) return preferred(unknown);
     if (is_full(weight) && !options_.require_labels) return std::nullopt;
     for (std::string_view name : target_names())
       for (uint32_t c = 0; header_ && c < columns; ++c)
@@ -101,31 +108,18 @@ class Layout {
     return columns_.indexed(options_.schema->target);
   }
 
-  // Of the columns that the model does not know, the one with a target's name; else the first.
-  uint32_t preferred(const std::vector<uint32_t>& columns) const {
+  // Of the columns that the model does not know, the one with a target's name, or the only one.
+  std::optional<uint32_t> preferred(const std::vector<uint32_t>& columns) const {
     for (std::string_view name : target_names())
       for (uint32_t c : columns)
         if (lowercase(sample_.first[c]) == name) return c;
-    return columns[0];
-  }
-
-  uint32_t known_feature(uint32_t c) const {
-    auto feature = known_->find(sample_.first[c]);
-    if (!feature)
-      columns_.fail(
-          fmt::format("found a column {}, which is no feature of the model", quoted_text(sample_.first[c])));
-    return *feature;
+    return columns.size() == 1 ? std::optional(columns[0]) : std::nullopt;
   }
 
   void check_features(TableLayout& layout) const {
     if (layout.features == 0) columns_.fail(fmt::format("found no feature columns; {}", columns_.describe()));
     if (!options_.schema) return;
-    if (known_) {
-      for (const std::string& name : options_.schema->feature_names)
-        if (!columns_.named(name))
-          columns_.fail(fmt::format("found no column {}, a feature of the model", quoted_text(name)));
-      layout.names = options_.schema->feature_names;
-    }
+    if (known_) layout.names = options_.schema->feature_names;
     if (layout.features != options_.schema->feature_count)
       columns_.fail(fmt::format("found {} feature columns, but the model has {} features", layout.features,
                                 options_.schema->feature_count));
@@ -157,8 +151,7 @@ class TableParser {
     std::string message = fields.split(record, layout_.rule.separator);
     if (!message.empty()) return message;
     if (fields.size() != layout_.role.size())
-      return fmt::format("found {} fields, expected {} as in the first row", fields.size(),
-                         layout_.role.size());
+      return fields.count_error(layout_.role.size(), layout_.rule.separator);
     size_t begin = part.value.size();
     part.value.resize(begin + layout_.features);
     float weight = 0;

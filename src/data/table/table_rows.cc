@@ -44,12 +44,15 @@ class RoleFinder {
     Roles out{.target = {}, .weight = {}, .text = {}};
     const Schema* schema = options_.schema;
     const std::vector<std::string>& texts = schema ? schema->table->text_columns : options_.text_columns;
+    if (schema) {
+      std::vector<std::string> needed = schema->table->frame.columns();
+      needed.insert(needed.end(), texts.begin(), texts.end());
+      columns_.require(needed, options_.require_labels && options_.target.empty() ? schema->target : "");
+    }
     for (const std::string& name : texts) out.text.push_back(resolved(name, "text"));
     if (!options_.weight_column.empty()) out.weight = resolved(options_.weight_column, "weight");
     out.target = target(out);
-    if (out.target.empty() && options_.require_labels)
-      columns_.fail(worded("cannot tell which column is the label: {}; name it (`target`) or call it label",
-                           columns_.describe()));
+    if (out.target.empty() && options_.require_labels) columns_.fail_without_label();
     if (holds(out.text, out.target)) columns_.fail("found the same column as target and as text");
     return out;
   }

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <iterator>
 
+#include "base/failure.h"
 #include "base/near_name.h"
+#include "base/option_table.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
 #include "selfnorm/error.h"
@@ -80,14 +82,6 @@ std::string_view trim(std::string_view field) {
   return field;
 }
 
-// "-1,25" and "1,5e-3", with the comma there.
-bool is_decimal(std::string_view field, size_t comma) {
-  const size_t sign = field.starts_with('-') || field.starts_with('+') ? 1 : 0;
-  const size_t end = std::min(field.find_first_not_of("0123456789", comma + 1), field.size());
-  return comma > sign && field.find_first_not_of("0123456789", sign) == comma && end > comma + 1 &&
-         (end == field.size() || field[end] == 'e' || field[end] == 'E');
-}
-
 }  // namespace
 
 void read_decimal_commas(bool asked) { has_decimal_commas_everywhere = asked; }
@@ -123,6 +117,7 @@ TableSample table_sample(Input& input, RecordRule rule) {
   TableSample s;
   uint64_t lines = 0;
   Fields fields;
+  std::vector<bool> has_words;  // per column, in the later records
   std::string_view rest = head;
   while (!rest.empty() && s.later < kRows) {
     if (!whole_file && record_end(rest, rule) == std::string_view::npos) break;
@@ -139,21 +134,28 @@ TableSample table_sample(Input& input, RecordRule rule) {
       s.first_has_number = std::any_of(s.first.begin(), s.first.end(), is_number);
       s.has_number.assign(s.first.size(), false);
       s.repeats_first.assign(s.first.size(), false);
+      s.decimal_comma.resize(s.first.size());
+      has_words.assign(s.first.size(), false);
     } else if (message.empty() && fields.size() == s.first.size()) {
       if (++s.later == 1)
         for (size_t c = 0; c < fields.size(); ++c) s.second_has_number.push_back(is_number(fields[c]));
       for (size_t c = 0; c < fields.size(); ++c) {
         s.has_number[c] = s.has_number[c] || is_number(fields[c]);
         s.repeats_first[c] = s.repeats_first[c] || fields[c] == s.first[c];
+        const bool has_comma = has_decimal_comma(fields[c]);
+        if (has_comma && s.decimal_comma[c].empty()) s.decimal_comma[c] = fields[c];
+        has_words[c] = has_words[c] || !(has_comma || is_number(fields[c]) || is_missing_word(fields[c]));
       }
     }
   }
+  for (size_t c = 0; c < s.first.size(); ++c)
+    if (has_words[c]) s.decimal_comma[c].clear();
   if (s.first.empty()) throw DataError(input.name(), 0, kEmptyFile);
   return s;
 }
 
 TableColumns::TableColumns(std::string file, const TableSample& sample, Header header)
-    : file_(std::move(file)), sample_(sample) {
+    : file_(std::move(file)), sample_(sample), is_guessed_(header == Header::automatic) {
   has_header_ = header == Header::yes || (header == Header::automatic && first_is_header(sample));
   for (uint32_t c = 0; has_header_ && c < sample.first.size(); ++c)
     if (by_name_.add(sample.first[c]) != c)
@@ -194,6 +196,48 @@ uint32_t TableColumns::column(const std::string& name, const char* role) const {
   fail(fmt::format("found no {} column {}; {}", role, quoted_text(name), describe(name)));
 }
 
+void TableColumns::require(const std::vector<std::string>& names, const std::string& target) const {
+  std::vector<std::string> missing;
+  for (const std::string& name : names)
+    if (!find(name)) missing.push_back(name);
+  const bool lacks_target = !target.empty() && !find(target);
+  if (missing.empty() && !lacks_target) return;
+  const std::string hint = !has_header_ ? "; give the table a first line that names its columns"
+                           : missing.empty()
+                               ? with_options("; if the label has another name, say so by `target`")
+                               : "";
+  if (lacks_target) missing.push_back(target);
+  fail(fmt::format(
+      "found no column {}; the model needs {}{}, and {}{}", shown_names(missing), shown_names(names),
+      target.empty() ? "" : fmt::format(" and the label {}", quoted_text(target)), describe(), hint));
+}
+
+void TableColumns::fail_without_label() const {
+  const auto has_blank = [&](uint32_t c) { return sample_.first[c].find(' ') != std::string::npos; };
+  std::string hint;
+  if (is_guessed_ && has_header_ && size() == 2 && !sample_.has_number[0] && !sample_.has_number[1]) {
+    const int label = has_blank(0) && !has_blank(1) ? 1 : 0;
+    hint = worded("; where the first line is no header, say `header no` `target {}` `text {}`", label,
+                  1 - label);
+  }
+  fail(worded("cannot tell which column is the label: {}; name it (`target`) or call it label{}", describe(),
+              hint));
+}
+
+void TableColumns::refuse_decimal_commas(const std::vector<std::string>& words) const {
+  for (uint32_t c = 0; c < size(); ++c) {
+    const std::string& number = sample_.decimal_comma[c];
+    const bool is_said = std::ranges::any_of(words, [&](const std::string& w) { return find(w) == c; });
+    if (number.empty() || is_said) continue;
+    const std::string name = has_header_ ? sample_.first[c] : std::to_string(c);
+    fail(
+        fmt::format("column {} has numbers with decimal commas, such as {}: they are read by {}, or taken as "
+                    "words by {}",
+                    quoted_text(name), quoted_text(number), option_name("decimal-comma"),
+                    option_text("categorical", name)));
+  }
+}
+
 std::string Fields::split(std::string_view record, char separator) {
   views_.clear();
   is_open_ = false;
@@ -222,6 +266,14 @@ std::string Fields::split(std::string_view record, char separator) {
   }
 }
 
+std::string Fields::count_error(size_t expected, char separator) const {
+  const std::string between = quoted_text({&separator, 1});
+  return fmt::format("found {} fields, expected {} as in the first row; {}", size(), expected,
+                     size() > expected
+                         ? fmt::format("a field with {} in it stands in quotes", between)
+                         : fmt::format("leave a missing field empty, but keep its {}", between));
+}
+
 std::string_view Fields::unquote(std::string_view field) {
   if (field.find('"') == std::string_view::npos) return field;
   size_t begin = unquoted_.size();
@@ -235,8 +287,8 @@ std::string_view Fields::unquote(std::string_view field) {
 }
 
 std::string_view Fields::with_point(std::string_view field) {
+  if (!has_decimal_comma(field)) return field;
   const size_t comma = field.find(',');
-  if (comma == std::string_view::npos || !is_decimal(field, comma)) return field;
   const size_t begin = unquoted_.size();
   unquoted_.append(field.substr(0, comma)).append(".").append(field.substr(comma + 1)).append(1, '\0');
   return std::string_view(unquoted_).substr(begin, field.size());

@@ -23,6 +23,9 @@ struct TableSample {
   std::vector<bool> second_has_number;  // per column; empty when there is no second record
   std::vector<bool> repeats_first;      // per column: a later record has the same there
   std::vector<bool> has_number;         // per column, in the later records (of the same length)
+  // Per column: the first field such as 1,5 of later records that have numbers and such fields alone; empty:
+  // none.
+  std::vector<std::string> decimal_comma;
   size_t later = 0;
 };
 
@@ -46,11 +49,17 @@ class TableColumns {
   std::optional<uint32_t> indexed(const std::string& number) const;  // zero-based
   std::optional<uint32_t> find(const std::string& name) const;       // by name or zero-based index
   uint32_t column(const std::string& name, const char* role) const;  // throws when there is none
-  [[noreturn]] void fail(const std::string& what) const;             // DataError at the first row
+  // Throws for columns of a model that are not there, and for its label where `target` names it.
+  void require(const std::vector<std::string>& names, const std::string& target) const;
+  [[noreturn]] void fail_without_label() const;
+  // Throws for a column of numbers with decimal commas, which would be words, unless it is one of `words`.
+  void refuse_decimal_commas(const std::vector<std::string>& words) const;
+  [[noreturn]] void fail(const std::string& what) const;  // DataError at the first row
 
  private:
   std::string file_;
   const TableSample& sample_;
+  bool is_guessed_;  // whether there is a header
   bool has_header_ = false;
   StringIndex by_name_;
 };
@@ -73,6 +82,9 @@ class Fields {
   // each field is readable and no part of a number; the views last until the next split. Between semicolons,
   // or where it was asked for (read_decimal_commas), a comma between digits is a decimal point.
   std::string split(std::string_view record, char separator);
+
+  // What is wrong with a record of another number of fields.
+  std::string count_error(size_t expected, char separator) const;
 
   bool is_open() const { return is_open_; }  // the last record ends within quotes
 

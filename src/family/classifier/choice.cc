@@ -91,16 +91,19 @@ TrainingChoice choose_training(const Dataset& data, bool has_held_out, const IsG
   const bool is_sparse = data.features.is_sparse, is_few = has_few_classes(data);
   const std::string exact = option_text("objective", "exact"), nce = option_text("objective", "nce");
   TrainingChoice out;
+  const auto choose_l2 = [&] {
+    if (!has_held_out || options.patience == 0 || std::ranges::any_of(kRegularised, is_given) ||
+        !makes_full_passes(data, options))
+      return;
+    options.l2_from = kStrongestL2 / static_cast<double>(std::max<uint64_t>(1, data.examples()));
+    options.l2 = 0;
+    out.options.insert(out.options.end(), {"l2-from", "l2"});
+  };
   if (is_few || std::ranges::any_of(kLinear, is_given)) {
     options.objective.name = "exact";
     out.options = {"objective"};
     if (has_pieces) out.options.insert(out.options.end(), {"char-ngrams-min", "char-ngrams-max"});
-    if (has_held_out && options.patience > 0 && std::ranges::none_of(kRegularised, is_given) &&
-        makes_full_passes(data, options)) {
-      options.l2_from = kStrongestL2 / static_cast<double>(std::max<uint64_t>(1, data.examples()));
-      options.l2 = 0;
-      out.options.insert(out.options.end(), {"l2-from", "l2"});
-    }
+    choose_l2();
     out.note = fmt::format(
         "chosen{}: a linear model{} by maximum likelihood ({}){}; {} draws log Z to 0 at a price in "
         "likelihood",
@@ -122,6 +125,7 @@ TrainingChoice choose_training(const Dataset& data, bool has_held_out, const IsG
   options.objective.name = work <= kExactWork ? "exact" : "nce";
   if (is_sparse) options.encoder.kind = "bag";
   out.options = {"objective", "encoder"};
+  if (!is_sparse && options.objective.name == "exact") choose_l2();
   const std::string encoder = is_sparse ? option_text("encoder", "bag") + " " : "";
   out.note =
       work <= kExactWork

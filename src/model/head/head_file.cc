@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/memory.h"
+#include "data/array/named_arrays.h"
 #include "data/example_source.h"
 #include "data/write.h"
 #include "math/parallel.h"
@@ -41,14 +42,24 @@ const ArrayEntry& weight_entry(const ArrayFile& file, const std::string& name) {
   for (const char* usual : {"weight", "W", "lm_head.weight"})
     if (!found) found = file.find(usual);
   if (found) return *found;
-  size_t candidates = 0;
+  size_t candidates = 0, data = 0;
   for (const ArrayEntry& entry : file.entries()) {
     const bool fits = entry.problem.empty() && entry.type.is_float() && entry.shape.size() == 2;
     if (!fits || is_normalizer_tensor(entry.name)) continue;
+    if (is_name_of_data(entry.name)) {
+      ++data;
+      continue;
+    }
     found = &entry;
     ++candidates;
   }
   if (candidates == 1) return *found;
+  if (candidates == 0 && data > 0)
+    fail(file,
+         worded("found {}, which are data by their names, not a model; expected a file or run directory of "
+                "'selfnorm train', or the weights of a softmax head (classes x features) called "
+                "weight, W or lm_head.weight; other weights are named (`weight-name`)",
+                list_of_names(file.entries())));
   fail(file, worded("found {}; expected the weights of a softmax head, called weight, W or "
                     "lm_head.weight or the only floats in two dimensions; name them (`weight-name`)",
                     list_of_names(file.entries())));
@@ -79,9 +90,10 @@ HeadKind kind_of(const ArrayEntry& entry, const char* what) {
   if (!entry.problem.empty()) throw Error(entry.problem);
   if (entry.type.kind == ElementKind::bfloat) return HeadKind::Bfloat16;
   if (entry.type.kind == ElementKind::real && entry.type.size == 2) return HeadKind::Float16;
-  if (entry.type.kind == ElementKind::real && entry.type.size == 4) return HeadKind::Float32;
-  throw_error("{}: found {} of {}, expected float32, float16 or bfloat16; convert them", entry.place, what,
-              entry.type.name());
+  if (entry.type.kind == ElementKind::real)
+    return entry.type.size == 4 ? HeadKind::Float32 : HeadKind::Float64;
+  throw_error("{}: found {} of {}, expected float64, float32, float16 or bfloat16; convert them", entry.place,
+              what, entry.type.name());
 }
 
 // Widens and looks for the first value that is not finite.
@@ -199,7 +211,7 @@ void check_head_finite(const std::string& out, const AmortisedNormalizer& normal
 
 ElementType element_type(HeadKind kind) {
   if (kind == HeadKind::Bfloat16) return {ElementKind::bfloat, 2, false};
-  return {ElementKind::real, kind == HeadKind::Float16 ? 2u : 4u, false};
+  return {ElementKind::real, kind == HeadKind::Float16 ? 2u : kind == HeadKind::Float32 ? 4u : 8u, false};
 }
 
 std::optional<size_t> first_not_finite(std::span<const float> values) {
@@ -246,10 +258,18 @@ bool is_head_file(const std::string& path) {
   }
 }
 
+void refuse_npy_head(const std::string& path) {
+  throw_error(
+      "{}: found an npy file, one array without a name, which is no model; rows and states are given as "
+      "data, "
+      "after the model; the weights of a softmax head are read from npz or safetensors: "
+      "numpy.savez('head.npz', W=W, b=b)",
+      path);
+}
+
 Head load_head(const std::string& path, const HeadNames& names) {
   const ArrayFile file(path);
-  if (file.format() == ArrayFormat::npy)
-    fail(file, "found an npy file, expected a head in a safetensors or npz file");
+  if (file.format() == ArrayFormat::npy) refuse_npy_head(path);
   if (is_ours(file)) fail(file, "found a selfnorm model, expected a softmax head of another program");
   const ArrayEntry& weight = weight_entry(file, names.weight);
   Head head;

@@ -9,11 +9,13 @@
 namespace selfnorm {
 
 enum class HeadFormat { Safetensors, Npz };
-enum class HeadKind { Float32, Float16, Bfloat16 };  // how numbers are stored
+enum class HeadKind { Float32, Float16, Bfloat16, Float64 };  // how numbers are stored; the model has float32
 
 struct HeadNames {
-  std::string weight;  // empty: weight, W, lm_head.weight, or the only tensor of floats in two dimensions
-  std::string bias;    // empty: the weight's name with "bias" for "weight", bias or b
+  // Empty: weight, W, lm_head.weight, or the only tensor of floats in two dimensions that has no name of
+  // data.
+  std::string weight;
+  std::string bias;  // empty: the weight's name with "bias" for "weight", bias or b
 };
 
 struct Head {
@@ -26,8 +28,14 @@ struct Head {
   ModelFile model;        // multiclass, dense input, no labels; bias 0 when the file has none
 };
 
+// Whether the numbers as stored are those of the model: no wider type is rounded.
+constexpr bool keeps_float32(HeadKind kind) { return kind == HeadKind::Float32 || kind == HeadKind::Float64; }
+
 // Whether `path` is a head rather than a model of ours: npz, or safetensors without our "format".
 bool is_head_file(const std::string& path);
+
+// Throws Error: an array without a name is no head, and where it goes instead.
+[[noreturn]] void refuse_npy_head(const std::string& path);
 
 // Throws Error naming the file, what it holds and what was expected.
 Head load_head(const std::string& path, const HeadNames& names);

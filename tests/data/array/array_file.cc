@@ -140,7 +140,7 @@ TEST(ArrayFile, DamageIsFound) {
   EXPECT_EQ(error_of(packed, ""), "cannot read " + packed + ": expected a regular file, not compressed");
   EXPECT_EQ(
       error_of(scratch.path("none"), ""),
-      "cannot read " + scratch.path("none") + ": there is no such file; give the path of one that is there");
+      "cannot read " + scratch.path("none") + ": there is no such file; give the path of one that exists");
 }
 
 TEST(ArrayFile, ManyNamesAreCounted) {

@@ -136,7 +136,8 @@ TEST(PointSource, Errors) {
       table("1,2\n3,nan\n").starts_with(t + ":2: in column 1: found 'nan', expected a finite number"));
   EXPECT_TRUE(table("1,2\n3,\n").starts_with(t + ":2: in column 1: "));
   EXPECT_TRUE(table("1,2\n3,1e39\n").starts_with(t + ":2: in column 1: found '1e39'"));
-  EXPECT_EQ(table("1,2\n3\n"), t + ":2: found 1 fields, expected 2 as in the first row");
+  EXPECT_EQ(table("1,2\n3\n"), t + ":2: found 1 fields, expected 2 as in the first row; leave a missing "
+                                   "field empty, but keep its ','");
   EXPECT_EQ(table("a,a\n1,2\n"), t + ":1: found the column name 'a' twice, expected every name once");
   EXPECT_EQ(table(""),
             t + ": the file is empty; expected rows of data: write it again, or give another file");

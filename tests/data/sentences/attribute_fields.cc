@@ -43,8 +43,10 @@ TEST(AttributeFields, BadAttributes) {
   EXPECT_EQ(reading.error("A\ta:1e15\nB\ta:-1e15\n"), "");
   EXPECT_EQ(reading.error("A b\n"),
             "d:1: found 'A b' and no tab, expected label TAB attribute TAB attribute ...");
-  EXPECT_EQ(reading.error("\ta\n"),
-            "d:1: found an empty label in column 0 (from 0), expected one for every token");
+  EXPECT_EQ(
+      reading.error("\ta\n"),
+      "d:1: found an empty label in column 0 (from 0), expected one for every token; add it, or take the "
+      "sentence out");
   reading.options.target = "1";
   EXPECT_EQ(
       reading.error("A\ta\n"),

@@ -41,7 +41,7 @@ TEST(SequenceFormats, Detection) {
   EXPECT_EQ(
       reading.error("http://x\tX\nb\tc\tY\n"),
       "d:2: found 3 columns, expected 2, as in line 1: every token has the same columns, and a blank line "
-      "ends a sentence");
+      "ends a sentence; remove the extra columns, or add what line 1 lacks");
   Reading told;
   told.options.format = SequenceFormat::columns;
   EXPECT_EQ(told.learn("1\ta\tb\tX\td\te\tf\tg\th\ti\n2\ta\tb\tX\td\te\tf\tg\th\tj\n").encoder.target, 9u);

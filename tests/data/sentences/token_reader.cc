@@ -24,20 +24,36 @@ TEST(TokenReader, BadColumns) {
   EXPECT_EQ(
       reading.error("a X\nb c Y\n"),
       "d:2: found 3 columns, expected 2, as in line 1: every token has the same columns, and a blank line "
-      "ends a sentence");
+      "ends a sentence; remove the extra columns, or add what line 1 lacks");
+  EXPECT_TRUE(reading.error("a X\nb\n").ends_with("; add what is missing here, such as its label"));
   const std::string marked =
       "; a line that begins with # is a token, only CoNLL-U has comments: say format conllu if it is that";
   EXPECT_TRUE(reading.error("# a comment\na X\nb Y\n").ends_with(marked));
   EXPECT_TRUE(reading.error("a X\n# a comment\nb Y\n").ends_with(marked));
-  EXPECT_EQ(reading.error("a\nb\n"),
-            "d:1: found one column, expected a word and its label at least, apart by a tab or blanks");
+  EXPECT_EQ(
+      reading.error("a\nb\n"),
+      "d:1: found one column, expected a word and its label at least, apart by a tab or blanks; add the "
+      "labels, or give a file that has them");
+  const std::string joined =
+      "; if ';' separates columns, make tabs of it (tr ';' '\\t' < FILE > NEW); a table is for 'selfnorm "
+      "train "
+      "classifier'";
+  EXPECT_TRUE(reading.error("a;X\nb;Y\n").ends_with(joined));
+  EXPECT_TRUE(reading.error("text;label\nwell done;X\n").ends_with(joined));
+  EXPECT_EQ(reading.error("1,5\n2,5\n").find("tr ','"), std::string::npos);
+  EXPECT_EQ(reading.learn("a X O\nb Y P\n").last_values, 0u);
+  reading.options.target = "0";
+  EXPECT_EQ(reading.learn("a X O\nb Y P\nc Y P\n").last_values, 2u);
+  reading.options.target = "";
   EXPECT_EQ(
       reading.error("\na X\n\nb X\n"),
       "d:2: found one label, 'X', here and in all 2 tokens, expected two at least: is column 1 (from 0) the "
       "target, and is the "
       "file one of columns? target and format say otherwise");
-  EXPECT_EQ(reading.error("a\tX\nb\t\n"),
-            "d:2: found an empty label in column 1 (from 0), expected one for every token");
+  EXPECT_EQ(
+      reading.error("a\tX\nb\t\n"),
+      "d:2: found an empty label in column 1 (from 0), expected one for every token; add it, or take the "
+      "sentence out");
   for (const char* empty : {"", "\n", "\n \t\r\n\n"})
     EXPECT_EQ(reading.error(empty),
               "d: found no sentence; expected a token a line and a blank line between sentences: add some, "

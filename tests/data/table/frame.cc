@@ -114,7 +114,8 @@ TEST(Frame, BadFiles) {
             ":3: in column 'b': found '-inf', expected a finite number");
   EXPECT_EQ(frame_error("a.csv", "a,b\n1,2\n3,1e400\n", numeric),
             ":3: in column 'b': found '1e400', expected a finite number");
-  EXPECT_EQ(frame_error("a.csv", "a,b\n1,2\n3,4,5\n"), ":3: found 3 fields, expected 2 as in the first row");
+  EXPECT_EQ(frame_error("a.csv", "a,b\n1,2\n3,4,5\n"),
+            ":3: found 3 fields, expected 2 as in the first row; a field with ',' in it stands in quotes");
   EXPECT_EQ(frame_error("a.csv", "a,b\n1,\"2\n3,4\n"),
             ":2: found '\"2\\n3,4\\n', a quoted field that is never closed");
   EXPECT_EQ(frame_error("a.csv", "a,a\n1,2\n"),
@@ -144,7 +145,9 @@ TEST(Frame, TextThatComesLate) {
   EXPECT_EQ(frame_error("a.csv", text + "x,0,3\n"),
             ":2: in column 'c': found 'inf', expected a finite number");
   EXPECT_EQ(frame_error("a.csv", text + "x,0\n"),
-            fmt::format(":{}: found 2 fields, expected 3 as in the first row", rows + 2));
+            fmt::format(":{}: found 2 fields, expected 3 as in the first row; leave a missing "
+                        "field empty, but keep its ','",
+                        rows + 2));
   const ThreadLimit one(1);
   const Frame same = frame_of("a.csv", text + "x,0,y\n");
   for (size_t c = 0; c < 3; ++c) {

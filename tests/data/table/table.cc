@@ -70,8 +70,12 @@ struct TableCase {
 TEST(Table, ErrorsSayWhereAndWhat) {
   for (TableCase c : std::initializer_list<TableCase>{
            {"a,b,a\n1,2,3\n", "a.csv:1: found the column name 'a' twice, expected every name once"},
-           {"label,f\nx,1\ny,1,2\n", "a.csv:3: found 3 fields, expected 2 as in the first row"},
-           {"label,f\nx\n", "a.csv:2: found 1 fields, expected 2 as in the first row"},
+           {"label,f\nx,1\ny,1,2\n",
+            "a.csv:3: found 3 fields, expected 2 as in the first row; a field with ',' in it stands in "
+            "quotes"},
+           {"label,f\nx\n",
+            "a.csv:2: found 1 fields, expected 2 as in the first row; leave a missing field empty, but keep "
+            "its ','"},
            {"label,f\nx,NaN\n",
             "a.csv: found no column that tells anything about the label; a column of texts is read by text "
             "COLUMN"},
@@ -79,9 +83,13 @@ TEST(Table, ErrorsSayWhereAndWhat) {
            {"label,f\nx,\"1\"2\n", "a.csv:2: found '2' after a closing quote, expected ','"},
            {"label,f\nx,\"1\ny,2\n", "a.csv:2: found '\"1\\ny,2\\n', a quoted field that is never closed"},
            {"p,q\n1,2\n",
-            "a.csv:1: cannot tell which column is the target: the columns are 'p', 'q'; name it (target) "
-            "or "
+            "a.csv:1: cannot tell which column is the label: the columns are 'p', 'q'; name it (target) or "
             "call it label"},
+           {"yes;well done\nno;not at all\n",
+            "a.csv:1: cannot tell which column is the label: the columns are 'yes', 'well done'; name it "
+            "(target) or call it label; where the first line is no header, say header no target 0 "
+            "text "
+            "1"},
            {"label\nx\n", "a.csv:1: found no feature columns; the columns are 'label'"},
            {"label,f\n",
             "a.csv: found no rows of data; expected at least one: add some, or give another file"},
@@ -100,10 +108,19 @@ TEST(Table, SchemaMatchesColumnsByName) {
   Dataset d = read_bytes("a.csv", "b,outcome,a\n1,y,2\n", options).data;
   EXPECT_EQ(d.features.dense.values, (Floats{2, 1}));
   EXPECT_EQ(d.target, std::vector<uint32_t>{1});
-  EXPECT_EQ(read_error("a.csv", "b,label,a,c\n1,y,2,3\n", options),
-            "a.csv:1: found a column 'c', which is no feature of the model");
+  d = read_bytes("a.csv", "b,label,a,c\n1,y,2,3\n", options).data;  // another column is left out
+  EXPECT_EQ(d.features.dense.values, (Floats{2, 1}));
   EXPECT_EQ(read_error("a.csv", "b,label\n1,y\n", options),
-            "a.csv:1: found no column 'a', a feature of the model");
+            "a.csv:1: found no column 'a'; the model needs 'a', 'b', and the columns are 'b', 'label'");
+  EXPECT_EQ(read_error("a.csv", "b,p,a,c\n1,y,2,3\n", options),
+            "a.csv:1: cannot tell which column is the label: the columns are 'b', 'p', 'a', 'c'; name it "
+            "(target) or call it label");
+  schema.target = "z";
+  EXPECT_EQ(
+      read_error("a.csv", "b,a\n1,2\n", options),
+      "a.csv:1: found no column 'z'; the model needs 'a', 'b' and the label 'z', and the columns are 'b', "
+      "'a'; if the label has another name, say so by target");
+  schema.target = "";
   EXPECT_EQ(read_error("a.csv", "1,2,3,y\n", options),
             "a.csv:1: found 3 feature columns, but the model has 2 features");
   options.require_labels = false;

@@ -51,6 +51,13 @@ TEST(Choice, ManyClassesGetNoiseWhereSumsTakeTooLong) {
   choose_training(of_classes(2000, false, 1000), true, given({}), dense);
   EXPECT_EQ(dense.encoder.kind, "auto");
   EXPECT_GT(dense.l2_from, 0);
+  TrainOptions many, too_many;
+  choose_training(of_classes(12000, false, 1000), true, given({}), many);
+  EXPECT_EQ(many.objective.name, "exact");
+  EXPECT_GT(many.l2_from, 0);
+  choose_training(of_classes(12000, false, 20000), true, given({}), too_many);
+  EXPECT_EQ(too_many.objective.name, "nce");
+  EXPECT_EQ(too_many.l2_from, 0);
   choose_training(of_classes(20000, true, 1000), true, given({"optimiser"}), linear);
   EXPECT_EQ(linear.objective.name, "exact");
   EXPECT_EQ(linear.encoder.kind, "auto");

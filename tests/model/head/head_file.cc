@@ -53,7 +53,8 @@ const std::vector<Stored>& kinds() {
       {HeadKind::Bfloat16, "<V2", "BF16", raw<uint16_t>({0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0}),
        raw<uint16_t>({0x3F80, 0x4000})},
       {HeadKind::Bfloat16, "|V2", "BF16", raw<uint16_t>({0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0}),
-       raw<uint16_t>({0x3F80, 0x4000})}};
+       raw<uint16_t>({0x3F80, 0x4000})},
+      {HeadKind::Float64, "<f8", "F64", raw<double>({1, 2, 3, 4, 5, 6}), raw<double>({1, 2})}};
   return list;
 }
 
@@ -300,12 +301,24 @@ TEST(HeadFile, Errors) {
             h + " 'W': found shape [2, 2, 1], expected two dimensions, classes x features");
   EXPECT_EQ(error({{"W", "F32", "[0, 4]", ""}}),
             h + " 'W': found shape [0, 4], expected 1 to 4294967294 classes and features");
-  EXPECT_EQ(error({{"W", "F64", "[1, 2]", four}}),
-            h + " 'W': found weights of float64, expected float32, float16 or bfloat16; convert them");
   EXPECT_EQ(error({{"W", "I8", "[4, 4]", four}}),
-            h + " 'W': found weights of int8, expected float32, float16 or bfloat16; convert them");
-  EXPECT_EQ(error({{"W", "F32", "[2, 2]", four}, {"b", "F64", "[2]", four}}),
-            h + " 'b': found biases of float64, expected float32, float16 or bfloat16; convert them");
+            h + " 'W': found weights of int8, expected float64, float32, float16 or bfloat16; convert them");
+  EXPECT_EQ(error({{"W", "F32", "[2, 2]", four}, {"b", "I16", "[8]", four}}),
+            h + " 'b': found biases of int16, expected float64, float32, float16 or bfloat16; convert them");
+  const std::string data =
+      ", which are data by their names, not a model; expected a file or run directory of 'selfnorm train', "
+      "or "
+      "the weights of a softmax head (classes x features) called weight, W or lm_head.weight; other weights "
+      "are "
+      "named (weight-name)";
+  EXPECT_EQ(error({{"X", "F32", "[2, 2]", four}, {"y", "F32", "[4]", four}}), h + ": found 'X', 'y'" + data);
+  EXPECT_EQ(error({{"states", "F32", "[2, 2]", four}}), h + ": found 'states'" + data);
+  EXPECT_EQ(
+      load_head(
+          scratch.file("h", safetensors({{"M", "F32", "[2, 2]", four}, {"states", "F32", "[2, 2]", four}})),
+          {})
+          .names.weight,
+      "M");
   EXPECT_EQ(error({{"W", "F32", "[2, 2]", four}, {"b", "F32", "[4]", four}}),
             h + " 'b': found shape [4], expected [2], a bias for each class of the weights [2, 2]");
   EXPECT_EQ(error({{"W", "F32", "[1, 4]", four}, {"b", "F32", "[4]", four}}),
@@ -320,8 +333,11 @@ TEST(HeadFile, Errors) {
             h + " 'b': found inf at [0], expected finite numbers");
   EXPECT_EQ(error({{"weight", "F32", "[2, 2]", four}}, R"({"format":"selfnorm"})"),
             h + ": found a selfnorm model, expected a softmax head of another program");
-  EXPECT_EQ(load_error(scratch.file("h", npy("<f4", "(2, 2)", four))),
-            h + ": found an npy file, expected a head in a safetensors or npz file");
+  EXPECT_EQ(
+      load_error(scratch.file("h", npy("<f4", "(2, 2)", four))),
+      h + ": found an npy file, one array without a name, which is no model; rows and states are given as "
+          "data, after the model; the weights of a softmax head are read from npz or safetensors: "
+          "numpy.savez('head.npz', W=W, b=b)");
   EXPECT_EQ(load_error(scratch.file("h", zip({{"W.npy", npy("|O", "(2, 2)", "x")}}))),
             h + " 'W.npy': found elements of type '|O', expected f2, f4, f8, V2 (bfloat16), an integer, b1, "
                 "S or U");
@@ -403,7 +419,7 @@ TEST(HeadFile, SavingChecksWhatItWrites) {
 std::string zero_head(std::mt19937& random) {
   const uint64_t classes = random() % 5 + 1, features = random() % 7 + 1;
   const Stored& stored = kinds()[random() % kinds().size()];
-  const std::string zeros(classes * features * (stored.kind == HeadKind::Float32 ? 4 : 2), '\0');
+  const std::string zeros(classes * features * stored.bias.size() / 2, '\0');  // of 2 biases
   const std::string shape = fmt::format("{}, {}", classes, features);
   if (random() % 2 == 0)
     return zip({{"W.npy", npy(stored.descr, "(" + shape + ")", zeros), random() % 2 == 0}});

@@ -15,7 +15,7 @@ constexpr uint64_t kComparedStates = 1000;
 
 const ExampleSource& at_least_two(const ExampleSource& states, const ModelFile& model) {
   if (states.examples() < 2)
-    throw_error("found {} rows to normalise on; expected at least 2, and rather 10 for each of {} features",
+    throw_error("found {} rows to normalise on; expected at least 2, and better 10 for each of {} features",
                 states.examples(), model.features);
   return states;
 }
@@ -83,6 +83,13 @@ void Normalization::retrain(const RetrainOptions& options) {
       model_difference(given_, model_, compared()).kl / static_cast<double>(report_.compared);
   report_.retraining = std::move(result);
   report_.retrained = audited(model_);
+  const double rms = report_.retrained->log_z.rms;
+  if (options.delta && report_.retraining->reached && rms > *options.delta)
+    report_.retraining_doubt = worded(
+        "rms log Z of the {} held-out states is {:.4g}, above the delta of {:g} that it has on the {} states "
+        "that choose: the head follows the {} states it was fitted to; give more `states`, 10 or more for "
+        "each of the {} features",
+        held_out_.examples(), rms, *options.delta, choosing.size(), fitted.size(), report_.features);
 }
 
 void Normalization::amortise(const AmortiseOptions& options) {

@@ -44,7 +44,8 @@ struct NormalizeReport : LosslessStep {
   Audit before, lossless;
   std::optional<RetrainResult> retraining;
   std::optional<Audit> retrained;
-  double retrained_kl = 0;  // mean KL(before || retrained) on the compared states
+  double retrained_kl = 0;       // mean KL(before || retrained) on the compared states
+  std::string retraining_doubt;  // why the delta that was reached does not hold elsewhere; empty: it does
   std::optional<AmortisedFit> amortisation;
   std::string
       amortisation_doubt;  // why there is no b, or none of the kind that was asked for; empty: there is

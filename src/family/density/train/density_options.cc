@@ -107,8 +107,9 @@ void add_steps(DensityOptions& o, OptionTable& table) {
   table.add("clip", &o.clip, "Largest norm of the gradient of the energy").above(0);
   table.add("weight-decay", &o.weight_decay, "Every step multiplies the parameters by 1 - rate times this")
       .at_least(0);
-  table.add("patience", &o.patience,
-            "Validation checks without improvement before stopping; 0 never stops early");
+  table.add(
+      "patience", &o.patience,
+      "Validation checks, of 20 in all steps, without improvement before stopping; 0 never stops early");
   table.add("standardise", &o.standardise, "Real data: (x - mean) / std of the training rows").off_text =
       "mlp, modules, gaussian, fit: real data are trained on in their own units instead of (x - mean) / std";
   table

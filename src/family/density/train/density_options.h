@@ -50,8 +50,8 @@ struct DensityOptions {
       0.1;  // cd, pcd: standard deviation of the noise, in those of the data when they are standardised; > 0
   double noise = 0.1;     // dsm: sigma, in standard deviations of the data when they are standardised; > 0
   uint64_t slices = 1;    // ssm: random directions; >= 1
-  uint64_t patience = 0;  // validation checks without improvement before stopping; 0: all steps, of which the
-                          // best check is kept
+  uint64_t patience = 5;  // validation checks (20 in all) without improvement before stopping; 0: all steps;
+                          // of either the best check is kept
   bool calibrate = true;  // at the end b is estimated from many samples; false: as trained
 
   bool standardise = true;            // real data: (x - mean) / std of the training rows

@@ -288,6 +288,33 @@ TEST(Ladder, AChangedOrderIsNotFollowed) {
   EXPECT_NEAR(log_normalizer_of(open, x, SELFNORM_RUNG(3)), reference_log_normalizer(model, x), 2e-4);
 }
 
+// Clusters up to the limit are within the bound, and those up to a fiftieth more are not, if there are any.
+RC_GTEST_PROP(NearestSum, LeavesWhatIsWithinTheBound, (uint32_t seed)) {
+  std::mt19937 random(seed);
+  const size_t n = up_to(random, 200);
+  std::vector<float> doubt, worth;
+  std::vector<uint32_t> begin{0};
+  for (size_t j = 0; j < n; ++j) {
+    begin.push_back(begin.back() + up_to(random, 40));
+    doubt.push_back(std::exp(static_cast<float>(up_to(random, 60)) - 50) *
+                    (1 + std::abs(normals(random, 1)[0])));
+    worth.push_back(doubt.back() / static_cast<float>(begin[j + 1] - begin[j]));
+  }
+  const runtime::SharedClusters all{{}, doubt, worth, {}, begin};
+  const auto up_to_worth = [&](float most) {
+    double sum = 0;
+    for (size_t j = 0; j < n; ++j) sum += worth[j] <= most ? static_cast<double>(doubt[j]) : 0;
+    return sum;
+  };
+  for (const runtime::Kernels* kernels : {&runtime::kPortableKernels, &runtime::best_kernels()})
+    for (const double bound : {0.0, 1e-20, 1e-6, 1.0, 1e4, 1e30}) {
+      const float limit = runtime::worth_within(*kernels, all, bound);
+      RC_ASSERT(up_to_worth(limit) <= bound * (1 + 1e-5));
+      const double more = up_to_worth(1.02f * limit + 1e-38f);
+      RC_ASSERT(more >= bound * (1 - 1e-5) || more == up_to_worth(INFINITY));
+    }
+}
+
 // Two clusters are estimated tens of nats too large, as of inputs far from those of the fit: what is left has
 // no digits in units of them. 40 clusters of true log-masses 0 to 1, whose estimates are right.
 TEST(NearestSum, IsRightWhereEstimatesAreFarTooLarge) {

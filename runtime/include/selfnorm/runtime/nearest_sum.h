@@ -104,7 +104,7 @@ bool nearest_sum(const Kernels& kernels, const ClusterShares& first, double squa
       if (stop > 0 && out->rest <= bound) break;
       const float least =
           worth_within(kernels, all, bound);  // 0 where stop is: all, however doubts are rounded
-      uint32_t chosen[kMostAtOnce + 1];
+      uint32_t chosen[kMostAtOnce];
       size_t count = 0;
       for (size_t j = 0; j < n && count < kMostAtOnce; ++j) {
         chosen[count] = static_cast<uint32_t>(j);

@@ -9,6 +9,12 @@
 namespace selfnorm::runtime {
 namespace {
 
+// Of two vectors that lie one behind the other.
+template <class Lanes>
+struct Pairs {
+  Lanes even, odd;
+};
+
 // A vector in memory, lanes from j on or one value.
 template <class Lanes>
 struct Stored {
@@ -47,8 +53,13 @@ struct ZerosAndOnes {
 template <size_t width>
 constexpr ZerosAndOnes<width> kZerosAndOnes;
 
-// What is left behind the last whole vector is a vector that ends with the row, whose lanes that were added
-// before are times 0.
+// What is left behind the last whole vector of a row is a vector that ends with the row, times this: 0 in the
+// first lanes, which were added before.
+template <class Lanes>
+Lanes is_new(size_t added) {
+  return Lanes::load(kZerosAndOnes<Lanes::kWidth>.value + Lanes::kWidth - added);
+}
+
 template <class Lanes, class Weight, class Vector>
 float dot(const Weight* w, const Vector& x, size_t n) {
   constexpr size_t kWidth = Lanes::kWidth;
@@ -62,8 +73,8 @@ float dot(const Weight* w, const Vector& x, size_t n) {
   }
   for (; j + kWidth <= n; j += kWidth) a = fma(Lanes::load(w + j), x.lanes(j), a);
   if (j < n && n >= kWidth) {
-    const Lanes is_new = Lanes::load(kZerosAndOnes<kWidth>.value + (n - j));
-    b = fma(Lanes::load(w + n - kWidth), fma(x.lanes(n - kWidth), is_new, Lanes::fill(0)), b);
+    const size_t last = n - kWidth;
+    b = fma(Lanes::load(w + last), fma(x.lanes(last), is_new<Lanes>(j - last), Lanes::fill(0)), b);
     j = n;
   }
   float total = sum(add(add(a, b), add(c, d)));
@@ -75,6 +86,51 @@ template <class Lanes, class Weight>
 void dot_rows(const RowBlock<Weight>& block, float* out) {
   for (size_t k = 0; k < block.rows; ++k) {
     out[k] = dot<Lanes>(block.weight + k * block.features, Stored<Lanes>{block.x}, block.features);
+  }
+}
+
+// Four rows of bfloat16 at once, two weights of a row in each 32-bit word; n >= kWidth.
+template <class Lanes>
+void score_four(const uint16_t* w, const float* x, size_t n, const float* bias, float* out) {
+  constexpr size_t kWidth = Lanes::kWidth;
+  const uint16_t *w1 = w + n, *w2 = w + 2 * n, *w3 = w + 3 * n;
+  Lanes a = Lanes::fill(0), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
+  size_t j = 0;
+  for (; j + 2 * kWidth <= n; j += 2 * kWidth) {
+    const Pairs<Lanes> v = Lanes::load_pairs(x + j);
+    const Pairs<Lanes> p = Lanes::load_pairs(w + j), q = Lanes::load_pairs(w1 + j);
+    const Pairs<Lanes> r = Lanes::load_pairs(w2 + j), s = Lanes::load_pairs(w3 + j);
+    a = fma(p.even, v.even, a);
+    b = fma(q.even, v.even, b);
+    c = fma(r.even, v.even, c);
+    d = fma(s.even, v.even, d);
+    e = fma(p.odd, v.odd, e);
+    f = fma(q.odd, v.odd, f);
+    g = fma(r.odd, v.odd, g);
+    h = fma(s.odd, v.odd, h);
+  }
+  for (; j < n; j += kWidth) {
+    const size_t at = j + kWidth <= n ? j : n - kWidth;
+    const Lanes v = fma(Lanes::load(x + at), is_new<Lanes>(j - at), Lanes::fill(0));
+    a = fma(Lanes::load(w + at), v, a);
+    b = fma(Lanes::load(w1 + at), v, b);
+    c = fma(Lanes::load(w2 + at), v, c);
+    d = fma(Lanes::load(w3 + at), v, d);
+  }
+  store_sums(add(a, e), add(b, f), add(c, g), add(d, h), bias, out);
+}
+
+template <class Lanes>
+void score_bf16(const RowBlock<uint16_t>& block, const float* bias, float* out) {
+  const size_t n = block.features, rows = block.rows;
+  if (rows < 4 || n < Lanes::kWidth) {
+    dot_rows<Lanes>(block, out);
+    for (size_t k = 0; k < rows; ++k) out[k] += bias[k];
+    return;
+  }
+  for (size_t k = 0; k < rows; k += 4) {
+    const size_t at = k + 4 <= rows ? k : rows - 4;  // some of the last four a second time
+    score_four<Lanes>(block.weight + at * n, block.x, n, bias + at, out + at);
   }
 }
 
@@ -96,13 +152,14 @@ Lanes exp_lanes(Lanes t) {
   return fma(p, power_of_two(n), Lanes::fill(0));
 }
 
-template <class Lanes>
-double exp_sum(const double* s, size_t n, double* largest) {
+template <class Lanes, class Real>
+double exp_sum(const Real* s, size_t n, double* largest) {
   using Doubles = typename Lanes::Doubles;
   constexpr size_t kWidth = Lanes::kWidth, kHalf = Doubles::kWidth;
   const size_t whole = n / kWidth * kWidth;
   double rest[kWidth];
-  for (size_t j = 0; j < kWidth; ++j) rest[j] = whole + j < n ? s[whole + j] : -__builtin_inf();
+  for (size_t j = 0; j < kWidth; ++j)
+    rest[j] = whole + j < n ? static_cast<double>(s[whole + j]) : -__builtin_inf();
   Doubles a = Doubles::load(rest), b = Doubles::load(rest + kHalf);
   for (size_t i = 0; i < whole; i += kWidth) {
     a = max(a, Doubles::load(s + i));
@@ -115,8 +172,8 @@ double exp_sum(const double* s, size_t n, double* largest) {
 
   const Doubles shift = Doubles::fill(-*largest), least = Doubles::fill(-88);
   Doubles total = Doubles::fill(0);
-  const auto below = [&](const double* p) { return max(add(Doubles::load(p), shift), least); };
-  const auto add_exp = [&](const double* p) {
+  const auto below = [&](const auto* p) { return max(add(Doubles::load(p), shift), least); };
+  const auto add_exp = [&](const auto* p) {
     float e[kWidth];
     exp_lanes(Lanes::from_doubles(below(p), below(p + kHalf))).store(e);
     total = add(total, add(Doubles::load(e), Doubles::load(e + kHalf)));
@@ -176,36 +233,60 @@ ClusterShares cluster_shares(size_t n, const float* scatter, float q, float* m, 
   return out;
 }
 
+// y_j becomes lanes(y, j) of kWidth of them, or value(y, j) where there are fewer. The last vector, which
+// ends with the row, is computed before the others and stored after them.
+template <class Lanes, class Vectors, class Values>
+void update(size_t n, float* y, const Vectors& lanes, const Values& value) {
+  constexpr size_t kWidth = Lanes::kWidth;
+  if (n < kWidth) {
+    for (size_t j = 0; j < n; ++j) y[j] = value(y[j], j);
+    return;
+  }
+  const size_t at = n - kWidth;
+  const Lanes last = lanes(Lanes::load(y + at), at);
+  for (size_t j = 0; j < at; j += kWidth) lanes(Lanes::load(y + j), j).store(y + j);
+  last.store(y + at);
+}
+
 template <class Lanes>
 void add_scaled(float a, const float* x, size_t n, float* y) {
   const Lanes factor = Lanes::fill(a);
-  size_t j = 0;
-  for (; j + Lanes::kWidth <= n; j += Lanes::kWidth)
-    fma(factor, Lanes::load(x + j), Lanes::load(y + j)).store(y + j);
-  for (; j < n; ++j) y[j] += a * x[j];
+  update<Lanes>(
+      n, y, [&](Lanes v, size_t j) { return fma(factor, Lanes::load(x + j), v); },
+      [&](float v, size_t j) { return v + a * x[j]; });
 }
 
 template <class Lanes>
 void add_four(const float* a, const float* const* x, size_t n, float* y) {
-  const Lanes p = Lanes::fill(a[0]), q = Lanes::fill(a[1]), r = Lanes::fill(a[2]), s = Lanes::fill(a[3]);
-  size_t j = 0;
-  for (; j + Lanes::kWidth <= n; j += Lanes::kWidth) {
-    const Lanes two = fma(q, Lanes::load(x[1] + j), fma(p, Lanes::load(x[0] + j), Lanes::load(y + j)));
-    fma(s, Lanes::load(x[3] + j), fma(r, Lanes::load(x[2] + j), two)).store(y + j);
-  }
-  for (; j < n; ++j)
-    for (size_t i = 0; i < 4; ++i) y[j] += a[i] * x[i][j];
+  const Lanes factor[] = {Lanes::fill(a[0]), Lanes::fill(a[1]), Lanes::fill(a[2]), Lanes::fill(a[3])};
+  update<Lanes>(
+      n, y,
+      [&](Lanes v, size_t j) {
+        for (size_t i = 0; i < 4; ++i) v = fma(factor[i], Lanes::load(x[i] + j), v);
+        return v;
+      },
+      [&](float v, size_t j) {
+        for (size_t i = 0; i < 4; ++i) v += a[i] * x[i][j];
+        return v;
+      });
 }
 
 template <class Lanes>
 double sum_up_to(size_t n, const float* doubt, const float* worth, float most) {
+  constexpr size_t kWidth = Lanes::kWidth;
   const Lanes limit = Lanes::fill(most);
+  const auto part = [&](size_t j) {
+    return where_at_most(Lanes::load(worth + j), limit, Lanes::load(doubt + j));
+  };
   Lanes a = Lanes::fill(0), b = a;
   size_t j = 0;
-  for (; j + 2 * Lanes::kWidth <= n; j += 2 * Lanes::kWidth) {
-    a = add(a, where_at_most(Lanes::load(worth + j), limit, Lanes::load(doubt + j)));
-    const size_t k = j + Lanes::kWidth;
-    b = add(b, where_at_most(Lanes::load(worth + k), limit, Lanes::load(doubt + k)));
+  for (; j + 2 * kWidth <= n; j += 2 * kWidth) {
+    a = add(a, part(j));
+    b = add(b, part(j + kWidth));
+  }
+  for (; j < n && n >= kWidth; j += kWidth) {
+    const size_t at = j + kWidth <= n ? j : n - kWidth;
+    a = fma(part(at), is_new<Lanes>(j - at), a);
   }
   double total = static_cast<double>(sum(add(a, b)));
   for (; j < n; ++j) total += worth[j] <= most ? static_cast<double>(doubt[j]) : 0;
@@ -231,8 +312,10 @@ constexpr Kernels kernels_of(const char* name) {
           dot_rows<Lanes, float>,
           dot_rows<Lanes, uint16_t>,
           dot_rows<Lanes, int8_t>,
+          score_bf16<Lanes>,
           cluster_shares<Lanes>,
-          exp_sum<Lanes>,
+          exp_sum<Lanes, double>,
+          exp_sum<Lanes, float>,
           sum_up_to<Lanes>,
           add_scaled<Lanes>,
           add_four<Lanes>,

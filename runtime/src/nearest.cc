@@ -16,13 +16,12 @@ bool Scorer::cluster_sum(const Query& query, std::span<const uint32_t> clusters,
   const ClusterLayout& c = layout_.ladder.clusters;
   const size_t d = layout_.features;
   const bool has_rows = query.index == nullptr && !c.rows.empty();
-  float products[kRowsAtOnce];
-  double scores[kRowsAtOnce];
+  float scores[kRowsAtOnce];
   size_t filled = 0;
   const auto add = [&] {
-    if (!are_finite({scores, filled})) return false;
+    if (!are_finite(scores, filled)) return false;
     LogSumExp part;
-    part.sum = kernels_->exp_sum(scores, filled, &part.max);
+    part.sum = kernels_->exp_sum_f32(scores, filled, &part.max);
     out->merge(part);
     filled = 0;
     return true;
@@ -36,16 +35,18 @@ bool Scorer::cluster_sum(const Query& query, std::span<const uint32_t> clusters,
     for (uint64_t first = c.begin[clusters[next]]; first < end;) {
       const size_t n = std::min<uint64_t>(kRowsAtOnce - filled, end - first);
       if (has_rows) {
-        kernels_->dot_bf16({c.rows.data() + first * d, n, d, query.value.data()}, products);
+        kernels_->score_bf16({c.rows.data() + first * d, n, d, query.value.data()}, c.bias.data() + first,
+                             scores + filled);
       } else {
         for (size_t i = 0; i < n; ++i) {
-          if (c.order[first + i] >= layout_.classes) return false;
-          dot(query, c.order[first + i], {products + i, 1});
-          if (!layout_.weight_scale.empty()) products[i] *= layout_.weight_scale[c.order[first + i]];
+          const uint32_t k = c.order[first + i];
+          if (k >= layout_.classes) return false;
+          float product;
+          dot(query, k, {&product, 1});
+          if (!layout_.weight_scale.empty()) product *= layout_.weight_scale[k];
+          scores[filled + i] = product + c.bias[first + i];
         }
       }
-      for (size_t i = 0; i < n; ++i)
-        scores[filled + i] = static_cast<double>(products[i]) + static_cast<double>(c.bias[first + i]);
       filled += n;
       first += n;
       if (filled == kRowsAtOnce && !add()) return false;

@@ -99,12 +99,15 @@ struct Kernels {
   void (*dot_f32)(const RowBlock<float>& block, float* out);
   void (*dot_bf16)(const RowBlock<uint16_t>& block, float* out);
   void (*dot_i8)(const RowBlock<int8_t>& block, float* out);
+  // out_k = bias_k + sum_j w_kj x_j, as dot_bf16 but for rounding
+  void (*score_bf16)(const RowBlock<uint16_t>& block, const float* bias, float* out);
   // m_j becomes share_j = exp(m_j - most), at least 1e-38; doubt_j = (share_j (exp(min(q scatter_j,
   // kMostDoubt)) - 1))^2. n >= 1, q >= 0.
   ClusterShares (*cluster_shares)(size_t n, const float* scatter, float q, float* m, float* doubt);
   // sum_i exp(s_i - max) and max = max_i s_i, for n >= 1 finite s_i; relative error below 5e-7 (differences
   // in double, then Cephes expf, degree 5, in lanes), and at least 1.
   double (*exp_sum)(const double* s, size_t n, double* max);
+  double (*exp_sum_f32)(const float* s, size_t n, double* max);
   // The sum of those doubt_j whose worth_j <= most; no worth_j is NaN.
   double (*sum_up_to)(size_t n, const float* doubt, const float* worth, float most);
   // y_j += a x_j

@@ -48,11 +48,13 @@ struct SharedClusters {
 
 inline constexpr size_t kMostAtOnce = 1024;  // clusters that are summed together
 
-// The largest worth, but for a fiftieth of it, for which the doubts of all clusters up to it are within the
-// bound together.
+// The largest worth, but for a twentieth of it, for which the doubts of all clusters up to it are within the
+// bound together. The bound by class is within it, and the doubt of a single cluster of more than it is not.
 inline float worth_within(const Kernels& kernels, const SharedClusters& all, double bound) {
-  constexpr int kHalvings = 14;  // of 0 .. infinity: floats above 0 are ordered as their bits are
-  uint32_t low = 0, high = std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
+  constexpr int kHalvings = 9;  // of numbers above 0, ordered as their bits are
+  const double most = std::min(bound, double{std::numeric_limits<float>::max()});
+  uint32_t low = std::bit_cast<uint32_t>(static_cast<float>(most / all.begin.back()));
+  uint32_t high = std::bit_cast<uint32_t>(static_cast<float>(most));
   for (int i = 0; i < kHalvings; ++i) {
     const uint32_t middle = low + (high - low) / 2;
     const float worth = std::bit_cast<float>(middle);

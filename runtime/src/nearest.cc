@@ -79,7 +79,8 @@ bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* 
     const auto q = static_cast<float>(square / static_cast<double>(c.norm[0]));
     if (!std::isfinite(q)) return false;
     kernels_->add_scaled(q, c.centroid.data() + d * n, n, share);
-    const ClusterShares all = kernels_->cluster_shares(n, c.scatter.data(), q, share, doubt);
+    const ClusterShares all = kernels_->cluster_shares(
+        n, c.scatter.data(), static_cast<float>(doubted_square(static_cast<double>(q))), share, doubt);
     if (!std::isfinite(all.most) || !std::isfinite(all.total) || !std::isfinite(all.doubt)) return false;
 
     NearestSum sum;

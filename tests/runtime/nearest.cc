@@ -74,7 +74,8 @@ RC_GTEST_PROP(Nearest, WithoutSumsItIsTheMassesAndTheTail, (uint32_t seed)) {
   const std::vector<double> m = masses_of(model, x);
   for (size_t j = 0; j < m.size(); ++j) {
     total += std::exp(m[j]);
-    doubt += std::pow(std::exp(m[j]) * std::expm1(std::min(4.0, q * model.ladder.clusters.scatter[j])), 2);
+    doubt += std::pow(
+        std::exp(m[j]) * std::expm1(std::min(4.0, std::max(q, 0.3) * model.ladder.clusters.scatter[j])), 2);
   }
   const double f[] = {runtime::kMostExtra, std::log(total), std::log(std::sqrt(doubt) / total), q};
   double t = rung.b.intercept;
@@ -87,6 +88,16 @@ RC_GTEST_PROP(Nearest, WithoutSumsItIsTheMassesAndTheTail, (uint32_t seed)) {
   }
   const double expected = std::log(total) + std::clamp(t, -runtime::kTailBound, runtime::kTailBound);
   RC_ASSERT(std::fabs(log_normalizer_of(open, x, SELFNORM_RUNG(5)) - expected) < 1e-4);
+}
+
+// Estimates of clusters are as wrong at x = 0 as near it, so that clusters are summed there, too.
+RC_GTEST_PROP(Nearest, AnInputOfZerosIsDoubted, (uint32_t seed)) {
+  std::mt19937 random(seed);
+  const ModelFile model = with_ladder(random, kKinds[random() % 3]);
+  const OpenModel open(model);
+  const std::vector<float> x(model.features, 0.0f);
+  RC_ASSERT(std::fabs(log_normalizer_of(open, x, SELFNORM_RUNG(3)) - reference_log_normalizer(model, x)) <
+            tolerance(model));
 }
 
 RC_GTEST_PROP(Nearest, SparseAndDenseInputsAgree, (uint32_t seed)) {

@@ -39,6 +39,10 @@ struct NearestSum {
   }
 };
 
+// Estimates are not exact where x is 0, which is often one input many times: one without known features.
+inline constexpr double kLeastSquare = 0.3;
+inline double doubted_square(double square) { return std::max(square, kLeastSquare); }
+
 // What Kernels::cluster_shares writes, and what it read.
 struct SharedClusters {
   std::span<float> share, doubt, worth;  // of clusters that were summed: 0; the doubt by class, written here
@@ -79,7 +83,7 @@ inline void rescale(const SharedClusters& all, NearestSum* sum) {
   for (size_t j = 0; j < all.share.size(); ++j) {
     const double share = static_cast<double>(all.share[j]) / unit;
     const double exponent =
-        std::min(static_cast<double>(kMostDoubt), sum->square * static_cast<double>(all.scatter[j]));
+        std::min(double{kMostDoubt}, doubted_square(sum->square) * static_cast<double>(all.scatter[j]));
     const double doubt = share * std::expm1(exponent);
     all.share[j] = static_cast<float>(share);
     all.doubt[j] = static_cast<float>(doubt * doubt);

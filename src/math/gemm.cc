@@ -36,7 +36,7 @@ void choose_kernels() {
   unsetenv(kChoice);
 }
 
-// When the library is loaded, before there is a thread that could be within a product.
+// When this library is loaded, before there is a thread of its own that could be within a product.
 [[maybe_unused]] const bool kKernelsChosen = (choose_kernels(), true);
 #endif
 

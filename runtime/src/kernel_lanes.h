@@ -9,12 +9,6 @@
 namespace selfnorm::runtime {
 namespace {
 
-// Of two vectors that lie one behind the other.
-template <class Lanes>
-struct Pairs {
-  Lanes even, odd;
-};
-
 // A vector in memory, lanes from j on or one value.
 template <class Lanes>
 struct Stored {
@@ -86,51 +80,6 @@ template <class Lanes, class Weight>
 void dot_rows(const RowBlock<Weight>& block, float* out) {
   for (size_t k = 0; k < block.rows; ++k) {
     out[k] = dot<Lanes>(block.weight + k * block.features, Stored<Lanes>{block.x}, block.features);
-  }
-}
-
-// Four rows of bfloat16 at once, two weights of a row in each 32-bit word; n >= kWidth.
-template <class Lanes>
-void score_four(const uint16_t* w, const float* x, size_t n, const float* bias, float* out) {
-  constexpr size_t kWidth = Lanes::kWidth;
-  const uint16_t *w1 = w + n, *w2 = w + 2 * n, *w3 = w + 3 * n;
-  Lanes a = Lanes::fill(0), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
-  size_t j = 0;
-  for (; j + 2 * kWidth <= n; j += 2 * kWidth) {
-    const Pairs<Lanes> v = Lanes::load_pairs(x + j);
-    const Pairs<Lanes> p = Lanes::load_pairs(w + j), q = Lanes::load_pairs(w1 + j);
-    const Pairs<Lanes> r = Lanes::load_pairs(w2 + j), s = Lanes::load_pairs(w3 + j);
-    a = fma(p.even, v.even, a);
-    b = fma(q.even, v.even, b);
-    c = fma(r.even, v.even, c);
-    d = fma(s.even, v.even, d);
-    e = fma(p.odd, v.odd, e);
-    f = fma(q.odd, v.odd, f);
-    g = fma(r.odd, v.odd, g);
-    h = fma(s.odd, v.odd, h);
-  }
-  for (; j < n; j += kWidth) {
-    const size_t at = j + kWidth <= n ? j : n - kWidth;
-    const Lanes v = fma(Lanes::load(x + at), is_new<Lanes>(j - at), Lanes::fill(0));
-    a = fma(Lanes::load(w + at), v, a);
-    b = fma(Lanes::load(w1 + at), v, b);
-    c = fma(Lanes::load(w2 + at), v, c);
-    d = fma(Lanes::load(w3 + at), v, d);
-  }
-  store_sums(add(a, e), add(b, f), add(c, g), add(d, h), bias, out);
-}
-
-template <class Lanes>
-void score_bf16(const RowBlock<uint16_t>& block, const float* bias, float* out) {
-  const size_t n = block.features, rows = block.rows;
-  if (rows < 4 || n < Lanes::kWidth) {
-    dot_rows<Lanes>(block, out);
-    for (size_t k = 0; k < rows; ++k) out[k] += bias[k];
-    return;
-  }
-  for (size_t k = 0; k < rows; k += 4) {
-    const size_t at = k + 4 <= rows ? k : rows - 4;  // some of the last four a second time
-    score_four<Lanes>(block.weight + at * n, block.x, n, bias + at, out + at);
   }
 }
 
@@ -312,7 +261,6 @@ constexpr Kernels kernels_of(const char* name) {
           dot_rows<Lanes, float>,
           dot_rows<Lanes, uint16_t>,
           dot_rows<Lanes, int8_t>,
-          score_bf16<Lanes>,
           cluster_shares<Lanes>,
           exp_sum<Lanes, double>,
           exp_sum<Lanes, float>,

@@ -40,11 +40,6 @@ struct Portable : PortableLanes<Portable, float, 8> {
   static Portable load(const Weight* p) {
     return each([&](size_t i) { return widen(p[i]); });
   }
-  template <class Weight>
-  static Pairs<Portable> load_pairs(const Weight* p) {
-    return {each([&](size_t i) { return widen(p[2 * i]); }),
-            each([&](size_t i) { return widen(p[2 * i + 1]); })};
-  }
   static Integers load_integers(const int16_t* p) {
     Integers out;
     for (size_t i = 0; i < kWidth; ++i) out.v[i] = p[i];
@@ -115,12 +110,6 @@ inline PortableDoubles where_greater(const PortableDoubles& a, const PortableDou
 
 inline float sum(const Portable& a) {
   return ((a.v[0] + a.v[4]) + (a.v[2] + a.v[6])) + ((a.v[1] + a.v[5]) + (a.v[3] + a.v[7]));
-}
-// out_i = the sum of the i-th vector + bias_i
-inline void store_sums(const Portable& a, const Portable& b, const Portable& c, const Portable& d,
-                       const float* bias, float* out) {
-  const Portable* all[] = {&a, &b, &c, &d};
-  for (size_t i = 0; i < 4; ++i) out[i] = sum(*all[i]) + bias[i];
 }
 inline double sum(const PortableDoubles& a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
 

@@ -1,5 +1,6 @@
+#include <immintrin.h>
+
 #include "kernel_lanes.h"
-#include "row_sums.h"
 
 namespace selfnorm::runtime {
 namespace {
@@ -28,18 +29,6 @@ struct Avx2 {
   static Avx2 load(const int8_t* p) {
     return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))))};
   }
-  static Pairs<Avx2> load_pairs(const uint16_t* p) {
-    const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    return {{_mm256_castsi256_ps(_mm256_slli_epi32(w, 16))},
-            {_mm256_castsi256_ps(_mm256_and_si256(w, _mm256_set1_epi32(-65536)))}};
-  }
-  static Pairs<Avx2> load_pairs(const float* p) {
-    const __m256 a = _mm256_loadu_ps(p), b = _mm256_loadu_ps(p + kWidth);
-    const auto in_order = [](__m256 v) {
-      return Avx2{_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xD8))};
-    };
-    return {in_order(_mm256_shuffle_ps(a, b, 0x88)), in_order(_mm256_shuffle_ps(a, b, 0xDD))};
-  }
   static __m128i load_integers(const int16_t* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
@@ -66,12 +55,9 @@ inline Avx2 power_of_two(Avx2 n) {
 }
 
 inline float sum(Avx2 a) {
-  __m128 half = fold(a.v);
+  __m128 half = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
   half = _mm_add_ps(half, _mm_movehl_ps(half, half));
   return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
-}
-inline void store_sums(Avx2 a, Avx2 b, Avx2 c, Avx2 d, const float* bias, float* out) {
-  store_sums(fold(a.v), fold(b.v), fold(c.v), fold(d.v), bias, out);
 }
 
 inline Avx2Doubles add(Avx2Doubles a, Avx2Doubles b) { return {_mm256_add_pd(a.v, b.v)}; }

@@ -1,5 +1,6 @@
+#include <immintrin.h>
+
 #include "kernel_lanes.h"
-#include "row_sums.h"
 
 namespace selfnorm::runtime {
 namespace {
@@ -27,17 +28,6 @@ struct Avx512 {
   }
   static Avx512 load(const int8_t* p) {
     return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
-  }
-  static Pairs<Avx512> load_pairs(const uint16_t* p) {
-    const __m512i w = _mm512_loadu_si512(p);
-    return {{_mm512_castsi512_ps(_mm512_slli_epi32(w, 16))},
-            {_mm512_castsi512_ps(_mm512_and_si512(w, _mm512_set1_epi32(-65536)))}};
-  }
-  static Pairs<Avx512> load_pairs(const float* p) {
-    const __m512 a = _mm512_loadu_ps(p), b = _mm512_loadu_ps(p + kWidth);
-    const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-    const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
-    return {{_mm512_permutex2var_ps(a, even, b)}, {_mm512_permutex2var_ps(a, odd, b)}};
   }
   static __m256i load_integers(const int16_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -68,13 +58,6 @@ inline Avx512 power_of_two(Avx512 n) {
 }
 
 inline float sum(Avx512 a) { return _mm512_reduce_add_ps(a.v); }
-inline __m128 fold(Avx512 a) {
-  const __m256d high = _mm512_extractf64x4_pd(_mm512_castps_pd(a.v), 1);
-  return fold(_mm256_add_ps(_mm512_castps512_ps256(a.v), _mm256_castpd_ps(high)));
-}
-inline void store_sums(Avx512 a, Avx512 b, Avx512 c, Avx512 d, const float* bias, float* out) {
-  store_sums(fold(a), fold(b), fold(c), fold(d), bias, out);
-}
 
 inline Avx512Doubles add(Avx512Doubles a, Avx512Doubles b) { return {_mm512_add_pd(a.v, b.v)}; }
 inline Avx512Doubles fma(Avx512Doubles a, Avx512Doubles b, Avx512Doubles c) {

@@ -35,18 +35,16 @@ bool Scorer::cluster_sum(const Query& query, std::span<const uint32_t> clusters,
     for (uint64_t first = c.begin[clusters[next]]; first < end;) {
       const size_t n = std::min<uint64_t>(kRowsAtOnce - filled, end - first);
       if (has_rows) {
-        kernels_->score_bf16({c.rows.data() + first * d, n, d, query.value.data()}, c.bias.data() + first,
-                             scores + filled);
+        kernels_->dot_bf16({c.rows.data() + first * d, n, d, query.value.data()}, scores + filled);
       } else {
         for (size_t i = 0; i < n; ++i) {
           const uint32_t k = c.order[first + i];
           if (k >= layout_.classes) return false;
-          float product;
-          dot(query, k, {&product, 1});
-          if (!layout_.weight_scale.empty()) product *= layout_.weight_scale[k];
-          scores[filled + i] = product + c.bias[first + i];
+          dot(query, k, {scores + filled + i, 1});
+          if (!layout_.weight_scale.empty()) scores[filled + i] *= layout_.weight_scale[k];
         }
       }
+      kernels_->add_scaled(1, c.bias.data() + first, n, scores + filled);
       filled += n;
       first += n;
       if (filled == kRowsAtOnce && !add()) return false;
@@ -60,15 +58,16 @@ bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* 
   const size_t n = c.clusters(), d = layout_.features;
   return with_floats(3 * n, [&](float* work) {
     float *share = work, *doubt = work + n, *worth = work + 2 * n;
-    double square = 0;
+    const size_t entries = query.value.size();
+    float square = 0;
+    kernels_->dot_f32({query.value.data(), 1, entries, query.value.data()}, &square);
     std::copy(c.mass.begin(), c.mass.end(), share);
     float factor[4];
     const float* slope[4];
     size_t filled = 0;
-    for (size_t i = 0; i < query.value.size(); ++i) {
+    for (size_t i = 0; i < entries; ++i) {
       const float v = query.value[i];
       if (v == 0) continue;
-      square += static_cast<double>(v) * static_cast<double>(v);
       factor[filled] = v;
       slope[filled] = c.centroid.data() + (query.index == nullptr ? i : query.index[i]) * n;
       if (++filled < 4) continue;
@@ -76,7 +75,7 @@ bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* 
       filled = 0;
     }
     for (size_t i = 0; i < filled; ++i) kernels_->add_scaled(factor[i], slope[i], n, share);
-    const auto q = static_cast<float>(square / static_cast<double>(c.norm[0]));
+    const float q = square / c.norm[0];
     if (!std::isfinite(q)) return false;
     kernels_->add_scaled(q, c.centroid.data() + d * n, n, share);
     const ClusterShares all = kernels_->cluster_shares(

@@ -18,20 +18,18 @@ std::vector<const Kernels*> all_kernels() {
 constexpr size_t kLengths[] = {1, 2, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 256, 300};
 
 TEST(Kernels, DotsMatchDoubleForEveryInstructionSet) {
-  constexpr size_t kRows = 6;
   std::mt19937 random(7);
   for (const size_t d : kLengths) {
-    const auto w = test::normals(random, kRows * d), x = test::normals(random, d);
+    const auto w = test::normals(random, 3 * d), x = test::normals(random, d);
     std::vector<uint16_t> halves;
     for (const float v : w) halves.push_back(to_bfloat16(v));
     const Int8Rows bytes = to_int8(w, d);
     for (const Kernels* kernels : all_kernels()) {
-      float f32[kRows], bf16[kRows], i8[kRows], scores[kRows];
-      kernels->dot_f32({w.data(), kRows, d, x.data()}, f32);
-      kernels->dot_bf16({halves.data(), kRows, d, x.data()}, bf16);
-      kernels->dot_i8({bytes.values.data(), kRows, d, x.data()}, i8);
-      kernels->score_bf16({halves.data(), kRows, d, x.data()}, w.data(), scores);
-      for (size_t k = 0; k < kRows; ++k) {
+      float f32[3], bf16[3], i8[3];
+      kernels->dot_f32({w.data(), 3, d, x.data()}, f32);
+      kernels->dot_bf16({halves.data(), 3, d, x.data()}, bf16);
+      kernels->dot_i8({bytes.values.data(), 3, d, x.data()}, i8);
+      for (size_t k = 0; k < 3; ++k) {
         double a = 0, b = 0, c = 0, size = 1;
         for (size_t j = 0; j < d; ++j) {
           a += static_cast<double>(w[k * d + j]) * x[j];
@@ -41,7 +39,6 @@ TEST(Kernels, DotsMatchDoubleForEveryInstructionSet) {
         }
         EXPECT_NEAR(f32[k], a, 1e-6 * size) << kernels->name << " d=" << d;
         EXPECT_NEAR(bf16[k], b, 1e-6 * size) << kernels->name << " d=" << d;
-        EXPECT_NEAR(scores[k], b + w[k], 1e-6 * (size + std::fabs(w[k]))) << kernels->name << " d=" << d;
         EXPECT_NEAR(i8[k], c, 1e-4 * size) << kernels->name << " d=" << d;
       }
     }

@@ -99,8 +99,6 @@ struct Kernels {
   void (*dot_f32)(const RowBlock<float>& block, float* out);
   void (*dot_bf16)(const RowBlock<uint16_t>& block, float* out);
   void (*dot_i8)(const RowBlock<int8_t>& block, float* out);
-  // out_k = bias_k + sum_j w_kj x_j, as dot_bf16 but for rounding
-  void (*score_bf16)(const RowBlock<uint16_t>& block, const float* bias, float* out);
   // m_j becomes share_j = exp(m_j - most), at least 1e-38; doubt_j = (share_j (exp(min(q scatter_j,
   // kMostDoubt)) - 1))^2. n >= 1, q >= 0.
   ClusterShares (*cluster_shares)(size_t n, const float* scatter, float q, float* m, float* doubt);

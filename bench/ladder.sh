@@ -7,7 +7,11 @@ mkdir -p "$work"
 table() { sed -n '/^ladder /,$p' | sed '/^written/,$d'; }
 train() { [ -e "$work/$1/model.safetensors" ] || "$program" "${@:2}" --out "$work/$1" --overwrite --no-ladder --no-report --quiet > "$work/$1.log"; }
 ladder() {  # within exit code 3: none but exact
-  "$program" normalize "$work/$1" --states "$2" --within 0.1 --keep all --out "$work/$1-ladder.safetensors" --quiet | table || true
+  "$program" normalize "$work/$1" --states "$2" --within 0.1 --keep all --out "$work/$1-ladder.safetensors" --quiet | table | tee "$work/$1.table" || true
+}
+target() {  # NAME EPS TIMES: the fastest rung that is certified for EPS
+  awk -v eps="$2" -v least="$3" '$4 + 0 > times && $7 ~ /^[0-9.]+$/ && $7 <= eps { times = $4 + 0 }
+    END { printf "  certified %s at 1/%.1f of the exact time, target 1/%s: %s\n", eps, times, least, (times >= least ? "MET" : "MISSED") }' "$work/$1.table"
 }
 echo "clinc150: 150 classes"
 train clinc150 train classifier "$data/clinc150/train.svm"
@@ -15,6 +19,9 @@ ladder clinc150 "$data/clinc150/test.svm"
 echo "wordnet-hypernym: 4,796 classes"
 train wordnet train classifier "$data/wordnet-hypernym/hypernym_train.svm"
 ladder wordnet "$data/wordnet-hypernym/hypernym_test.svm"
+target wordnet 0.1 4
 echo "wikitext-2: 33,000 words"
 train wikitext train lm "$data/wikitext-2/train.txt"
 ladder wikitext "$data/wikitext-2/test.txt"
+target wikitext 0.1 10
+target wikitext 0.3 40

@@ -16,7 +16,7 @@
  * An open model is constant: any number of threads may use it at once. No call after selfnorm_open* allocates
  * memory, except selfnorm_precompute. States are kept on the stack, at most 768 KiB (20 KiB where neither the
  * states nor the embeddings of a context together have more than 1,024 values, and 64 KiB more by a rung of
- * kind nearest with at most 2,048 clusters). Every call that can fail
+ * kind nearest with at most 1,365 clusters). Every call that can fail
  * returns a selfnorm_status; selfnorm_error_message() then says, for the calling thread, what was found and
  * what was expected. Outputs are left untouched on failure, except as said at SELFNORM_ERROR_NOT_FINITE.
  */

@@ -47,8 +47,13 @@ struct ZerosAndOnes {
 template <size_t width>
 constexpr ZerosAndOnes<width> kZerosAndOnes;
 
-// What is left behind the last whole vector is a vector that ends with the row, whose lanes that were added
-// before are times 0.
+// What is left behind the last whole vector of a row is a vector that ends with the row, times this: 0 in the
+// first lanes, which were added before.
+template <class Lanes>
+Lanes is_new(size_t added) {
+  return Lanes::load(kZerosAndOnes<Lanes::kWidth>.value + Lanes::kWidth - added);
+}
+
 template <class Lanes, class Weight, class Vector>
 float dot(const Weight* w, const Vector& x, size_t n) {
   constexpr size_t kWidth = Lanes::kWidth;
@@ -62,8 +67,8 @@ float dot(const Weight* w, const Vector& x, size_t n) {
   }
   for (; j + kWidth <= n; j += kWidth) a = fma(Lanes::load(w + j), x.lanes(j), a);
   if (j < n && n >= kWidth) {
-    const Lanes is_new = Lanes::load(kZerosAndOnes<kWidth>.value + (n - j));
-    b = fma(Lanes::load(w + n - kWidth), fma(x.lanes(n - kWidth), is_new, Lanes::fill(0)), b);
+    const size_t last = n - kWidth;
+    b = fma(Lanes::load(w + last), fma(x.lanes(last), is_new<Lanes>(j - last), Lanes::fill(0)), b);
     j = n;
   }
   float total = sum(add(add(a, b), add(c, d)));
@@ -96,13 +101,14 @@ Lanes exp_lanes(Lanes t) {
   return fma(p, power_of_two(n), Lanes::fill(0));
 }
 
-template <class Lanes>
-double exp_sum(const double* s, size_t n, double* largest) {
+template <class Lanes, class Real>
+double exp_sum(const Real* s, size_t n, double* largest) {
   using Doubles = typename Lanes::Doubles;
   constexpr size_t kWidth = Lanes::kWidth, kHalf = Doubles::kWidth;
   const size_t whole = n / kWidth * kWidth;
   double rest[kWidth];
-  for (size_t j = 0; j < kWidth; ++j) rest[j] = whole + j < n ? s[whole + j] : -__builtin_inf();
+  for (size_t j = 0; j < kWidth; ++j)
+    rest[j] = whole + j < n ? static_cast<double>(s[whole + j]) : -__builtin_inf();
   Doubles a = Doubles::load(rest), b = Doubles::load(rest + kHalf);
   for (size_t i = 0; i < whole; i += kWidth) {
     a = max(a, Doubles::load(s + i));
@@ -115,8 +121,8 @@ double exp_sum(const double* s, size_t n, double* largest) {
 
   const Doubles shift = Doubles::fill(-*largest), least = Doubles::fill(-88);
   Doubles total = Doubles::fill(0);
-  const auto below = [&](const double* p) { return max(add(Doubles::load(p), shift), least); };
-  const auto add_exp = [&](const double* p) {
+  const auto below = [&](const auto* p) { return max(add(Doubles::load(p), shift), least); };
+  const auto add_exp = [&](const auto* p) {
     float e[kWidth];
     exp_lanes(Lanes::from_doubles(below(p), below(p + kHalf))).store(e);
     total = add(total, add(Doubles::load(e), Doubles::load(e + kHalf)));
@@ -176,36 +182,60 @@ ClusterShares cluster_shares(size_t n, const float* scatter, float q, float* m, 
   return out;
 }
 
+// y_j becomes lanes(y, j) of kWidth of them, or value(y, j) where there are fewer. The last vector, which
+// ends with the row, is computed before the others and stored after them.
+template <class Lanes, class Vectors, class Values>
+void update(size_t n, float* y, const Vectors& lanes, const Values& value) {
+  constexpr size_t kWidth = Lanes::kWidth;
+  if (n < kWidth) {
+    for (size_t j = 0; j < n; ++j) y[j] = value(y[j], j);
+    return;
+  }
+  const size_t at = n - kWidth;
+  const Lanes last = lanes(Lanes::load(y + at), at);
+  for (size_t j = 0; j < at; j += kWidth) lanes(Lanes::load(y + j), j).store(y + j);
+  last.store(y + at);
+}
+
 template <class Lanes>
 void add_scaled(float a, const float* x, size_t n, float* y) {
   const Lanes factor = Lanes::fill(a);
-  size_t j = 0;
-  for (; j + Lanes::kWidth <= n; j += Lanes::kWidth)
-    fma(factor, Lanes::load(x + j), Lanes::load(y + j)).store(y + j);
-  for (; j < n; ++j) y[j] += a * x[j];
+  update<Lanes>(
+      n, y, [&](Lanes v, size_t j) { return fma(factor, Lanes::load(x + j), v); },
+      [&](float v, size_t j) { return v + a * x[j]; });
 }
 
 template <class Lanes>
 void add_four(const float* a, const float* const* x, size_t n, float* y) {
-  const Lanes p = Lanes::fill(a[0]), q = Lanes::fill(a[1]), r = Lanes::fill(a[2]), s = Lanes::fill(a[3]);
-  size_t j = 0;
-  for (; j + Lanes::kWidth <= n; j += Lanes::kWidth) {
-    const Lanes two = fma(q, Lanes::load(x[1] + j), fma(p, Lanes::load(x[0] + j), Lanes::load(y + j)));
-    fma(s, Lanes::load(x[3] + j), fma(r, Lanes::load(x[2] + j), two)).store(y + j);
-  }
-  for (; j < n; ++j)
-    for (size_t i = 0; i < 4; ++i) y[j] += a[i] * x[i][j];
+  const Lanes factor[] = {Lanes::fill(a[0]), Lanes::fill(a[1]), Lanes::fill(a[2]), Lanes::fill(a[3])};
+  update<Lanes>(
+      n, y,
+      [&](Lanes v, size_t j) {
+        for (size_t i = 0; i < 4; ++i) v = fma(factor[i], Lanes::load(x[i] + j), v);
+        return v;
+      },
+      [&](float v, size_t j) {
+        for (size_t i = 0; i < 4; ++i) v += a[i] * x[i][j];
+        return v;
+      });
 }
 
 template <class Lanes>
 double sum_up_to(size_t n, const float* doubt, const float* worth, float most) {
+  constexpr size_t kWidth = Lanes::kWidth;
   const Lanes limit = Lanes::fill(most);
+  const auto part = [&](size_t j) {
+    return where_at_most(Lanes::load(worth + j), limit, Lanes::load(doubt + j));
+  };
   Lanes a = Lanes::fill(0), b = a;
   size_t j = 0;
-  for (; j + 2 * Lanes::kWidth <= n; j += 2 * Lanes::kWidth) {
-    a = add(a, where_at_most(Lanes::load(worth + j), limit, Lanes::load(doubt + j)));
-    const size_t k = j + Lanes::kWidth;
-    b = add(b, where_at_most(Lanes::load(worth + k), limit, Lanes::load(doubt + k)));
+  for (; j + 2 * kWidth <= n; j += 2 * kWidth) {
+    a = add(a, part(j));
+    b = add(b, part(j + kWidth));
+  }
+  for (; j < n && n >= kWidth; j += kWidth) {
+    const size_t at = j + kWidth <= n ? j : n - kWidth;
+    a = fma(part(at), is_new<Lanes>(j - at), a);
   }
   double total = static_cast<double>(sum(add(a, b)));
   for (; j < n; ++j) total += worth[j] <= most ? static_cast<double>(doubt[j]) : 0;
@@ -232,7 +262,8 @@ constexpr Kernels kernels_of(const char* name) {
           dot_rows<Lanes, uint16_t>,
           dot_rows<Lanes, int8_t>,
           cluster_shares<Lanes>,
-          exp_sum<Lanes>,
+          exp_sum<Lanes, double>,
+          exp_sum<Lanes, float>,
           sum_up_to<Lanes>,
           add_scaled<Lanes>,
           add_four<Lanes>,

@@ -16,13 +16,12 @@ bool Scorer::cluster_sum(const Query& query, std::span<const uint32_t> clusters,
   const ClusterLayout& c = layout_.ladder.clusters;
   const size_t d = layout_.features;
   const bool has_rows = query.index == nullptr && !c.rows.empty();
-  float products[kRowsAtOnce];
-  double scores[kRowsAtOnce];
+  float scores[kRowsAtOnce];
   size_t filled = 0;
   const auto add = [&] {
-    if (!are_finite({scores, filled})) return false;
+    if (!are_finite(scores, filled)) return false;
     LogSumExp part;
-    part.sum = kernels_->exp_sum(scores, filled, &part.max);
+    part.sum = kernels_->exp_sum_f32(scores, filled, &part.max);
     out->merge(part);
     filled = 0;
     return true;
@@ -36,16 +35,16 @@ bool Scorer::cluster_sum(const Query& query, std::span<const uint32_t> clusters,
     for (uint64_t first = c.begin[clusters[next]]; first < end;) {
       const size_t n = std::min<uint64_t>(kRowsAtOnce - filled, end - first);
       if (has_rows) {
-        kernels_->dot_bf16({c.rows.data() + first * d, n, d, query.value.data()}, products);
+        kernels_->dot_bf16({c.rows.data() + first * d, n, d, query.value.data()}, scores + filled);
       } else {
         for (size_t i = 0; i < n; ++i) {
-          if (c.order[first + i] >= layout_.classes) return false;
-          dot(query, c.order[first + i], {products + i, 1});
-          if (!layout_.weight_scale.empty()) products[i] *= layout_.weight_scale[c.order[first + i]];
+          const uint32_t k = c.order[first + i];
+          if (k >= layout_.classes) return false;
+          dot(query, k, {scores + filled + i, 1});
+          if (!layout_.weight_scale.empty()) scores[filled + i] *= layout_.weight_scale[k];
         }
       }
-      for (size_t i = 0; i < n; ++i)
-        scores[filled + i] = static_cast<double>(products[i]) + static_cast<double>(c.bias[first + i]);
+      kernels_->add_scaled(1, c.bias.data() + first, n, scores + filled);
       filled += n;
       first += n;
       if (filled == kRowsAtOnce && !add()) return false;
@@ -59,15 +58,16 @@ bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* 
   const size_t n = c.clusters(), d = layout_.features;
   return with_floats(3 * n, [&](float* work) {
     float *share = work, *doubt = work + n, *worth = work + 2 * n;
-    double square = 0;
+    const size_t entries = query.value.size();
+    float square = 0;
+    kernels_->dot_f32({query.value.data(), 1, entries, query.value.data()}, &square);
     std::copy(c.mass.begin(), c.mass.end(), share);
     float factor[4];
     const float* slope[4];
     size_t filled = 0;
-    for (size_t i = 0; i < query.value.size(); ++i) {
+    for (size_t i = 0; i < entries; ++i) {
       const float v = query.value[i];
       if (v == 0) continue;
-      square += static_cast<double>(v) * static_cast<double>(v);
       factor[filled] = v;
       slope[filled] = c.centroid.data() + (query.index == nullptr ? i : query.index[i]) * n;
       if (++filled < 4) continue;
@@ -75,10 +75,11 @@ bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* 
       filled = 0;
     }
     for (size_t i = 0; i < filled; ++i) kernels_->add_scaled(factor[i], slope[i], n, share);
-    const auto q = static_cast<float>(square / static_cast<double>(c.norm[0]));
+    const float q = square / c.norm[0];
     if (!std::isfinite(q)) return false;
     kernels_->add_scaled(q, c.centroid.data() + d * n, n, share);
-    const ClusterShares all = kernels_->cluster_shares(n, c.scatter.data(), q, share, doubt);
+    const ClusterShares all = kernels_->cluster_shares(
+        n, c.scatter.data(), static_cast<float>(doubted_square(static_cast<double>(q))), share, doubt);
     if (!std::isfinite(all.most) || !std::isfinite(all.total) || !std::isfinite(all.doubt)) return false;
 
     NearestSum sum;

@@ -247,7 +247,7 @@ double Scorer::network(const Query& query, const NormalizerLayout& b, std::span<
     for (size_t i = 0; i < n; ++i) unit[i] = static_cast<double>(products[i]) + b.hidden_bias[first + i];
     for (size_t e = 0; e < count; ++e)
       for (size_t i = 0; i < n; ++i) unit[i] += extra_weight[(first + i) * count + e] * extras[e];
-    if (!are_finite({unit, n})) return NAN;
+    if (!are_finite(unit, n)) return NAN;
     for (size_t i = 0; i < n; ++i) unit[i] = std::max(0.0, unit[i]);
     for (size_t i = 0; i < n; ++i) sum += b.output[first + i] * unit[i];
   }

@@ -19,6 +19,7 @@ namespace {
 
 blasint narrow(size_t value) { return static_cast<blasint>(value); }
 
+#if defined(__x86_64__)
 // Kernels are chosen by the processor's model number, and a model newer than the library gets those of 2004
 // (SSE3, "Prescott"): a quarter of the speed. Then they are chosen again, by what the processor can do.
 void choose_kernels() {
@@ -37,8 +38,9 @@ void choose_kernels() {
   unsetenv(kChoice);
 }
 
-// When the library is loaded, before there is a thread that could be within a product.
+// When this library is loaded, before there is a thread of its own that could be within a product.
 [[maybe_unused]] const bool kKernelsChosen = (choose_kernels(), true);
+#endif
 
 void use_one_thread() {
   static const bool once = [] {

@@ -45,6 +45,7 @@ TEST(Gemm, ByRowsAgreesWithTripleLoops) {
   }
 }
 
+#if defined(__x86_64__)
 TEST(Gemm, KernelsAreThoseOfTheProcessorAlsoWhereOpenBlasDoesNotKnowIt) {
   if (std::getenv("OPENBLAS_CORETYPE") != nullptr)
     GTEST_SKIP() << "OPENBLAS_CORETYPE is set: its kernels are used";
@@ -55,6 +56,7 @@ TEST(Gemm, KernelsAreThoseOfTheProcessorAlsoWhereOpenBlasDoesNotKnowIt) {
   EXPECT_EQ(c, 1.0F);
   EXPECT_STRNE(openblas_get_corename(), "Prescott");
 }
+#endif
 
 }  // namespace
 }  // namespace selfnorm

@@ -88,6 +88,36 @@ TEST(Kernels, HiddenUnitsMatchDoubleForEveryInstructionSet) {
   }
 }
 
+TEST(Kernels, FourRowsAreAddedToTheBitsOfOneAfterTheOther) {
+  std::mt19937 random(11);
+  for (const size_t n : kLengths) {
+    const auto rows = test::normals(random, 4 * n), start = test::normals(random, n);
+    const auto factor = test::normals(random, 4);
+    const float* const row[] = {rows.data(), rows.data() + n, rows.data() + 2 * n, rows.data() + 3 * n};
+    for (const Kernels* kernels : all_kernels()) {
+      std::vector<float> together = start, one_by_one = start;
+      kernels->add_four(factor.data(), row, n, together.data());
+      for (size_t i = 0; i < 4; ++i) kernels->add_scaled(factor[i], row[i], n, one_by_one.data());
+      EXPECT_EQ(together, one_by_one) << kernels->name << " n=" << n;
+    }
+  }
+}
+
+TEST(Kernels, SumsUpToALimitMatchDouble) {
+  std::mt19937 random(12);
+  for (const size_t n : kLengths) {
+    auto doubt = test::normals(random, n), worth = test::normals(random, n);
+    for (float& v : doubt) v *= v;
+    for (const float most : {-9.0f, worth[n / 2], 0.5f, INFINITY}) {
+      double expected = 0;
+      for (size_t j = 0; j < n; ++j) expected += worth[j] <= most ? static_cast<double>(doubt[j]) : 0;
+      for (const Kernels* kernels : all_kernels())
+        EXPECT_NEAR(kernels->sum_up_to(n, doubt.data(), worth.data(), most), expected, 1e-6 * (1 + expected))
+            << kernels->name << " n=" << n;
+    }
+  }
+}
+
 TEST(Kernels, NonFiniteInputNeverHides) {
   for (const size_t d : kLengths) {
     const std::vector<float> w(d, 0.0f);
@@ -121,6 +151,10 @@ TEST(Kernels, ExpSumMatchesDouble) {
         EXPECT_EQ(max, largest);
         EXPECT_NEAR(sum / expected, 1, 5e-7) << kernels->name;
         EXPECT_GE(sum, 1);
+        if (level > 0) continue;
+        const std::vector<float> rounded(s.begin(), s.end());
+        EXPECT_NEAR(kernels->exp_sum_f32(rounded.data(), n, &max) / expected, 1, 5e-7) << kernels->name;
+        EXPECT_EQ(max, static_cast<float>(largest));
       }
     }
   }

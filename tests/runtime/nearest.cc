@@ -74,7 +74,8 @@ RC_GTEST_PROP(Nearest, WithoutSumsItIsTheMassesAndTheTail, (uint32_t seed)) {
   const std::vector<double> m = masses_of(model, x);
   for (size_t j = 0; j < m.size(); ++j) {
     total += std::exp(m[j]);
-    doubt += std::pow(std::exp(m[j]) * std::expm1(std::min(4.0, q * model.ladder.clusters.scatter[j])), 2);
+    doubt += std::pow(
+        std::exp(m[j]) * std::expm1(std::min(4.0, std::max(q, 0.3) * model.ladder.clusters.scatter[j])), 2);
   }
   const double f[] = {runtime::kMostExtra, std::log(total), std::log(std::sqrt(doubt) / total), q};
   double t = rung.b.intercept;
@@ -87,6 +88,16 @@ RC_GTEST_PROP(Nearest, WithoutSumsItIsTheMassesAndTheTail, (uint32_t seed)) {
   }
   const double expected = std::log(total) + std::clamp(t, -runtime::kTailBound, runtime::kTailBound);
   RC_ASSERT(std::fabs(log_normalizer_of(open, x, SELFNORM_RUNG(5)) - expected) < 1e-4);
+}
+
+// Estimates of clusters are as wrong at x = 0 as near it, so that clusters are summed there, too.
+RC_GTEST_PROP(Nearest, AnInputOfZerosIsDoubted, (uint32_t seed)) {
+  std::mt19937 random(seed);
+  const ModelFile model = with_ladder(random, kKinds[random() % 3]);
+  const OpenModel open(model);
+  const std::vector<float> x(model.features, 0.0f);
+  RC_ASSERT(std::fabs(log_normalizer_of(open, x, SELFNORM_RUNG(3)) - reference_log_normalizer(model, x)) <
+            tolerance(model));
 }
 
 RC_GTEST_PROP(Nearest, SparseAndDenseInputsAgree, (uint32_t seed)) {
@@ -286,6 +297,34 @@ TEST(Ladder, AChangedOrderIsNotFollowed) {
   const auto x = normals(random, model.features);
   // The rung has no number, so A(x) is served.
   EXPECT_NEAR(log_normalizer_of(open, x, SELFNORM_RUNG(3)), reference_log_normalizer(model, x), 2e-4);
+}
+
+// Clusters up to the limit are within the bound, and those up to a twentieth more are not; or each of the
+// others is beyond it alone.
+RC_GTEST_PROP(NearestSum, LeavesWhatIsWithinTheBound, (uint32_t seed)) {
+  std::mt19937 random(seed);
+  const size_t n = up_to(random, 200);
+  std::vector<float> doubt, worth;
+  std::vector<uint32_t> begin{0};
+  for (size_t j = 0; j < n; ++j) {
+    begin.push_back(begin.back() + up_to(random, 40));
+    doubt.push_back(std::exp(static_cast<float>(up_to(random, 60)) - 50) *
+                    (1 + std::abs(normals(random, 1)[0])));
+    worth.push_back(doubt.back() / static_cast<float>(begin[j + 1] - begin[j]));
+  }
+  const runtime::SharedClusters all{{}, doubt, worth, {}, begin};
+  const auto up_to_worth = [&](float most) {
+    double sum = 0;
+    for (size_t j = 0; j < n; ++j) sum += worth[j] <= most ? static_cast<double>(doubt[j]) : 0;
+    return sum;
+  };
+  for (const runtime::Kernels* kernels : {&runtime::kPortableKernels, &runtime::best_kernels()})
+    for (const double bound : {0.0, 1e-20, 1e-6, 1.0, 1e4, 1e30}) {
+      const float limit = runtime::worth_within(*kernels, all, bound);
+      RC_ASSERT(up_to_worth(limit) <= bound * (1 + 1e-5));
+      const double more = up_to_worth(1.05f * limit);
+      RC_ASSERT(more >= bound * (1 - 1e-5) || 1.05 * static_cast<double>(limit) >= bound);
+    }
 }
 
 // Two clusters are estimated tens of nats too large, as of inputs far from those of the fit: what is left has

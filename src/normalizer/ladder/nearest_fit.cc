@@ -54,7 +54,7 @@ std::vector<float> cross_fitted(const MassFit& fit, uint64_t rows, std::span<con
   return out;
 }
 
-// The root mean square of (G_j - m_j) / q.
+// The root mean square of (G_j - m_j) / q, q as doubts take it.
 std::vector<float> scatters(const ClassClusters& clusters, std::span<const float> g, std::span<const float> m,
                             std::span<const double> log_z, std::span<const double> q) {
   const size_t n = clusters.clusters();
@@ -65,7 +65,7 @@ std::vector<float> scatters(const ClassClusters& clusters, std::span<const float
       const double share = std::exp(std::max(exact, exact - error) - log_z[i]);
       if (share < kLeastShare) continue;
       const double v = std::min(1.0, share / kFullShare),
-                   e = std::min(2.0, std::abs(error)) / std::max(q[i], 0.1);
+                   e = std::min(2.0, std::abs(error)) / runtime::doubted_square(q[i]);
       weight[j] += v;
       square[j] += v * e * e;
     }
@@ -90,7 +90,8 @@ std::vector<NearestSum> sums_of(const ClassClusters& clusters, std::span<const f
     for (size_t i = begin; i < end; ++i) {
       std::copy_n(m.data() + i * n, n, share.data());
       const runtime::ClusterShares all = kernels.cluster_shares(
-          n, clusters.scatter.data(), static_cast<float>(q[i]), share.data(), doubt.data());
+          n, clusters.scatter.data(), static_cast<float>(runtime::doubted_square(q[i])), share.data(),
+          doubt.data());
       const auto exact = [&](std::span<const uint32_t> some, LogSumExp* sum) {
         for (const uint32_t cluster : some) sum->add(static_cast<double>(g[i * n + cluster]));
         return true;

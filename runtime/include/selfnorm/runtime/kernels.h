@@ -105,6 +105,7 @@ struct Kernels {
   // sum_i exp(s_i - max) and max = max_i s_i, for n >= 1 finite s_i; relative error below 5e-7 (differences
   // in double, then Cephes expf, degree 5, in lanes), and at least 1.
   double (*exp_sum)(const double* s, size_t n, double* max);
+  double (*exp_sum_f32)(const float* s, size_t n, double* max);
   // The sum of those doubt_j whose worth_j <= most; no worth_j is NaN.
   double (*sum_up_to)(size_t n, const float* doubt, const float* worth, float most);
   // y_j += a x_j

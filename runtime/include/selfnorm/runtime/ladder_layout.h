@@ -18,8 +18,8 @@
 // Kind nearest: the classes order[begin_j .. begin_{j+1}) are cluster j, and bias the biases of `order`. A
 // cluster is one block of memory, of half the size. With q = |x|^2 / norm,
 //     m_j(x) = mass_j + sum_i x_i centroid_ij + q centroid_dj  ~  log sum_{k in j} exp s_k(x),
-//     u_j = exp(m_j) (exp(q scatter_j) - 1),  the exponent at most kMostDoubt,
-// clusters are summed exactly in decreasing order of u_j^2 / size_j, until
+//     u_j = exp(m_j) (exp(max(q, kLeastSquare) scatter_j) - 1),  the exponent at most kMostDoubt,
+// those with the largest u_j^2 / size_j are summed exactly, about as many as it takes (nearest_sum.h), until
 //     sum_{j left} u_j^2 <= stop^2 (exp N + exp T)^2,   N = log of the exact sums, T = log sum_{j left} exp
 //     m_j; a(x) = log(exp N + exp(T + t(x))),   t = intercept + output . max(0, hidden_weight x + extra f +
 //     hidden_bias) within +-kTailBound, and 0 where exp T is below kNoTail of the sum; f = (T - N, a with t =

@@ -4,16 +4,18 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
-#include <span>
 
 namespace selfnorm {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-inline bool are_finite(std::span<const double> values) {
+template <class Real>
+bool are_finite(const Real* values, size_t n) {
   unsigned good = 1;  // no branch, so that it is done in vectors
-  for (const double v : values) good &= std::fabs(v) < kInfinity ? 1u : 0u;
+  for (size_t i = 0; i < n; ++i)
+    good &= std::fabs(values[i]) < std::numeric_limits<Real>::infinity() ? 1u : 0u;
   return good == 1;
 }
 

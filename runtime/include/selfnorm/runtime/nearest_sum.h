@@ -39,6 +39,10 @@ struct NearestSum {
   }
 };
 
+// Estimates are not exact where x is 0, which is often one input many times: one without known features.
+inline constexpr double kLeastSquare = 0.3;
+inline double doubted_square(double square) { return std::max(square, kLeastSquare); }
+
 // What Kernels::cluster_shares writes, and what it read.
 struct SharedClusters {
   std::span<float> share, doubt, worth;  // of clusters that were summed: 0; the doubt by class, written here
@@ -48,11 +52,13 @@ struct SharedClusters {
 
 inline constexpr size_t kMostAtOnce = 1024;  // clusters that are summed together
 
-// The largest worth, but for a fiftieth of it, for which the doubts of all clusters up to it are within the
-// bound together.
+// The largest worth, but for a twentieth of it, for which the doubts of all clusters up to it are within the
+// bound together. The bound by class is within it, and the doubt of a single cluster of more than it is not.
 inline float worth_within(const Kernels& kernels, const SharedClusters& all, double bound) {
-  constexpr int kHalvings = 14;  // of 0 .. infinity: floats above 0 are ordered as their bits are
-  uint32_t low = 0, high = std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
+  constexpr int kHalvings = 9;  // of numbers above 0, ordered as their bits are
+  const double most = std::min(bound, double{std::numeric_limits<float>::max()});
+  uint32_t low = std::bit_cast<uint32_t>(static_cast<float>(most / all.begin.back()));
+  uint32_t high = std::bit_cast<uint32_t>(static_cast<float>(most));
   for (int i = 0; i < kHalvings; ++i) {
     const uint32_t middle = low + (high - low) / 2;
     const float worth = std::bit_cast<float>(middle);
@@ -77,7 +83,7 @@ inline void rescale(const SharedClusters& all, NearestSum* sum) {
   for (size_t j = 0; j < all.share.size(); ++j) {
     const double share = static_cast<double>(all.share[j]) / unit;
     const double exponent =
-        std::min(static_cast<double>(kMostDoubt), sum->square * static_cast<double>(all.scatter[j]));
+        std::min(double{kMostDoubt}, doubted_square(sum->square) * static_cast<double>(all.scatter[j]));
     const double doubt = share * std::expm1(exponent);
     all.share[j] = static_cast<float>(share);
     all.doubt[j] = static_cast<float>(doubt * doubt);
@@ -104,7 +110,7 @@ bool nearest_sum(const Kernels& kernels, const ClusterShares& first, double squa
       if (stop > 0 && out->rest <= bound) break;
       const float least =
           worth_within(kernels, all, bound);  // 0 where stop is: all, however doubts are rounded
-      uint32_t chosen[kMostAtOnce + 1];
+      uint32_t chosen[kMostAtOnce];
       size_t count = 0;
       for (size_t j = 0; j < n && count < kMostAtOnce; ++j) {
         chosen[count] = static_cast<uint32_t>(j);

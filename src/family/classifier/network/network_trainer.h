@@ -36,7 +36,8 @@ double network_bytes(const EncoderPlan& plan, const TrainOptions& options);
 double network_parameters(const EncoderPlan& plan, const TrainOptions& options);
 
 // `valid` may be null. Validation looks at no more than ValidationEffort::kMostRows of it, chosen at random
-// once, and at fewer where they would take more than a fifth of the work of training.
+// once, at fewer where they would take more than a fifth of the work of training, and at fewer still once
+// they are more than CheckedRows says are needed.
 TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, EncoderPlan plan,
                           const TrainOptions& options, const CheckpointOptions& checkpoint,
                           TrainObserver& observer);
@@ -56,6 +57,7 @@ struct NetworkQuality {
   double nll = 0;           // exact
   double log_z = 0;         // A - b, b the part of the normalizer that depends on h
   double log_z_square = 0;  // its square
+  std::vector<double> row_nll;
 
   // With the constant c subtracted.
   ValidationMeasure about(double c) const {
@@ -64,8 +66,9 @@ struct NetworkQuality {
 };
 NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& examples);
 
-// At most so many, chosen at random once; none of none.
+// At most so many, chosen at random once and in random order; none of none.
 ExampleBatch validation_examples(const ExampleFeed* valid, uint64_t seed, uint64_t rows);
+void keep_first(size_t n, ExampleBatch& examples);
 
 // The NLL of the frequencies (n_k + 1) / sum_j (n_j + 1), which is where training starts.
 double frequency_nll(const ExampleBatch& examples, std::span<const uint64_t> counts);

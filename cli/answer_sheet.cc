@@ -67,16 +67,16 @@ bool is_table_for(const Arguments& arguments) {
   return given.output_format == "table" || (given.output_format == "auto" && is_for_people);
 }
 
-AnswerSheet::AnswerSheet(const Arguments& arguments, std::vector<std::string> columns, Json object,
-                         std::string list)
+AnswerSheet::AnswerSheet(const Arguments& arguments, std::vector<std::string> columns, const Json& object,
+                         const std::string& list)
     : columns_(std::move(columns)),
       layout_(is_table_for(arguments)                                  ? Layout::table
               : arguments.common.json && arguments.predict.out.empty() ? Layout::inside
               : arguments.predict.output_format == "json"              ? Layout::lines
                                                                        : Layout::csv),
       file_(arguments.predict.out.empty() ? nullptr : std::make_unique<AtomicFile>(arguments.predict.out)),
-      rows_(layout_ == Layout::inside, layout_ == Layout::csv ? csv_head(columns_) : "", std::move(object),
-            std::move(list), [this](const std::string& text) { write(text); }),
+      rows_(layout_ == Layout::inside, layout_ == Layout::csv ? csv_head(columns_) : "", object, list,
+            [this](const std::string& text) { write(text); }),
       width_(columns_.size()) {}
 
 void AnswerSheet::write(const std::string& text) { file_ ? file_->write(text) : print(text); }

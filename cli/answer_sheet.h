@@ -33,8 +33,8 @@ class AnswerSheet {
   };
 
   // `object`: the members before the list `list` in the one object of --json.
-  AnswerSheet(const Arguments& arguments, std::vector<std::string> columns, Json object,
-              std::string list = "rows");
+  AnswerSheet(const Arguments& arguments, std::vector<std::string> columns, const Json& object,
+              const std::string& list = "rows");
 
   // Whether answers are given as objects, by put, or else by their cells, one a column.
   bool is_json() const { return layout_ == Layout::inside || layout_ == Layout::lines; }

@@ -72,6 +72,7 @@ int launch_command(const Arguments& arguments) {
       }))
     words.insert(words.end(), {"--threads", std::to_string(std::max<uint64_t>(1, cores / processes))});
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   execvp(pointers[0], pointers.data());

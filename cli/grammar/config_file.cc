@@ -97,15 +97,13 @@ std::vector<std::string> config_words(const CommandTable& table, const CommandRo
       throw_error("{}: section [{}] is no command", path,
                   runtime::shortened(fmt::format("{}", fmt::join(item.parents, "."))));
     const std::string name = "--" + item.name;
-    const OptionRow* option = owner->find(name);
-    if (option == nullptr) {
+    if (owner->find(name) == nullptr) {
       if (section.empty() && std::ranges::find(known, name) != known.end()) continue;
       const std::string now = present_name(
           item.name, [owner](const std::string& one) { return owner->find("--" + one) != nullptr; });
       if (now.empty())
         throw_error("{}: unknown option '{}'{}", path, runtime::shortened(item.fullname()),
-                    name_suggestion(name, known));
-      option = owner->find("--" + now);  // by its former name, which the parser replaces
+                    name_suggestion(name, known));  // a former name is replaced by the parser
     }
     if (item.name == "allow-code")
       throw_error("{}: allow-code is given on the command line, not in a file", path);

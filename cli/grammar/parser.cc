@@ -68,7 +68,7 @@ std::vector<std::string> with_present_names(const CommandRow& command, std::vect
   be_quiet(std::ranges::find(words, "--quiet") != words.end());
   const auto exists = [&command](const std::string& name) { return command.find("--" + name) != nullptr; };
   const auto replaced = [](std::string& word, size_t at, size_t size, const std::string& now) {
-    const std::string former = word.substr(at, size);
+    std::string former = word.substr(at, size);
     word.replace(at, size, now);
     return former;
   };

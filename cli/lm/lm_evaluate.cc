@@ -69,6 +69,7 @@ Json served_words(const ServedKind& served, const RuntimeModel& model, const Tok
   TokenRows rows;
   gather_contexts(corpus, positions, model.positions(), rows);
   std::vector<uint32_t> words;
+  words.reserve(positions.size());
   for (const uint64_t i : positions) words.push_back(corpus.target(i));
   std::vector<double> out(words.size());
   model.score_contexts(rows.id, words, served.kind, out);

@@ -99,8 +99,7 @@ std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownR
 std::vector<runtime::Rung> stored_rungs(const Regressor& model, const std::string& file) {
   const Json audit = Json::parse(model.audit_json, nullptr, false);
   if (!audit.is_object() || !audit.contains("ladder")) return {};
-  const auto rungs =
-      with_plain_errors([&] { return runtime::parse_rungs(audit["ladder"].dump(), file).rungs; });
+  auto rungs = with_plain_errors([&] { return runtime::parse_rungs(audit["ladder"].dump(), file).rungs; });
   for (const runtime::Rung& rung : rungs)
     if (rung.name != "amortised")
       throw_error(

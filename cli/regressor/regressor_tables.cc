@@ -211,6 +211,7 @@ TrainingTables read_tables(const Arguments& arguments) {
     const auto [kept, held] = random_split(out.train.size(), fraction, given.options.seed);
     const auto rows_of = [&out](const std::vector<uint64_t>& places) {
       std::vector<uint64_t> rows;
+      rows.reserve(places.size());
       for (const uint64_t place : places) rows.push_back(out.train[place]);
       return rows;
     };

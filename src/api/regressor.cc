@@ -239,6 +239,7 @@ PredictiveRows EnergyRegressor::distributions(const Rows& x) const {
         member_blocks(model, rows.slice(begin, end), BlockTargets(model, {}), quadrature);
     for (size_t i = 0; i < end - begin; ++i) {
       std::vector<const PredictiveNodes*> nodes;
+      nodes.reserve(members.size());
       for (const MemberBlock& member : members) nodes.push_back(&member.nodes[i]);
       out->line.push_back(LineDistribution::of(nodes, 0, 1, 0, 1));
     }

@@ -120,7 +120,7 @@ void add_record(const std::string& run, const json& config, ReportDocument& out)
     table.table.add({"training time, s", std::round(10 * *seconds) / 10});
   if (config.contains("options") && config["options"].is_object())
     for (const auto& [name, value] : config["options"].items())
-      if (!value.is_null() && plain(value) != "") table.table.add({"--" + name, plain(value)});
+      if (!value.is_null() && !plain(value).empty()) table.table.add({"--" + name, plain(value)});
   out.section("Record").tables.push_back(std::move(table));
 }
 

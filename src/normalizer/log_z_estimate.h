@@ -15,7 +15,7 @@ struct LogZEstimate {
   double value = 0;
   double low = 0, high = 0;  // importance, bridge: a 95% interval; annealed: forward and reverse bracket with
                              // their errors; quadrature: the error estimate; enumeration, closed-form: value
-  double effective = 0;  // importance, annealed: effective samples; otherwise the evaluations
+  double effective = 0;      // importance, annealed: effective samples; otherwise the evaluations
   uint64_t evaluations = 0;
   double tail = 0;  // importance: shape of the tail of the weights; not to be trusted above 0.5
                     // (ParetoTail)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 
 #include "selfnorm/runtime/log_sum_exp.h"
@@ -42,10 +43,8 @@ double log_normal_mass(double a, double b) {
 }  // namespace
 
 WorkMemory::WorkMemory(void* memory, size_t bytes) {
-  const auto at = reinterpret_cast<uintptr_t>(memory);
-  const uintptr_t aligned = (at + alignof(double) - 1) / alignof(double) * alignof(double);
-  next_ = reinterpret_cast<double*>(aligned);
-  left_ = bytes < aligned - at ? 0 : (bytes - (aligned - at)) / sizeof(double);
+  next_ = static_cast<double*>(std::align(alignof(double), sizeof(double), memory, bytes));
+  left_ = next_ == nullptr ? 0 : bytes / sizeof(double);
 }
 
 double* WorkMemory::take(size_t doubles) {
@@ -55,7 +54,8 @@ double* WorkMemory::take(size_t doubles) {
   return next_ - doubles;
 }
 
-TableRegressor::TableRegressor(const LayoutReader& reader, std::vector<uint32_t> levels, uint32_t numbers) {
+TableRegressor::TableRegressor(const LayoutReader& reader, const std::vector<uint32_t>& levels,
+                               uint32_t numbers) {
   const auto metadata = [&reader](const char* key) { return std::string(reader.metadata(key)); };
   if (metadata("dimension") != "1" || reader.file.metadata.contains("target_kind"))
     reader.fail(
@@ -134,9 +134,9 @@ double TableRegressor::log_cut(double mean, double scale) const {
 }
 
 size_t TableRegressor::workspace() const {
-  const size_t ends = members_.size() * components_ * kEnds + 2 * (2 * kBroadReach + 1) + 2;
+  const size_t ends = members_.size() * components_ * kEnds + 2 * (2 * size_t{kBroadReach} + 1) + 2;
   const size_t of_states =
-      members_.size() * ((sizeof(State) + 7) / sizeof(double) + 4 * components_ + widest_);
+      members_.size() * ((sizeof(State) + 7) / sizeof(double) + size_t{4} * components_ + widest_);
   return of_states + scratch_ + 3 * widest_ + ends + ends * kNodes * 2 + 2 * members_.size() + 16;
 }
 
@@ -149,9 +149,9 @@ double* TableRegressor::prepare(const Input& x, WorkMemory& memory, State* state
     State& state = states[m];
     member.features.run(x.number, x.level, nullptr, scratch, h);
     member.mixture_head.run(h, nullptr, nullptr, scratch, parameters);
-    double* each = memory.take(4 * components_);
-    state = {each, each + components_, each + 2 * components_, each + 3 * components_, memory.take(widest_),
-             0};
+    const size_t n = components_;
+    double* each = memory.take(4 * n);
+    state = {each, each + n, each + 2 * n, each + 3 * n, memory.take(widest_), 0};
     LogSumExp total;
     for (uint32_t k = 0; k < components_; ++k) total.add(parameters[k]);
     for (uint32_t k = 0; k < components_; ++k) {
@@ -192,7 +192,7 @@ double TableRegressor::score(size_t m, const State& state, double u, double* scr
 
 TableRegressor::Panels TableRegressor::panels(const State* states, double* scratch,
                                               WorkMemory& memory) const {
-  const size_t most = members_.size() * components_ * kEnds + 2 * (2 * kBroadReach + 1) + 2;
+  const size_t most = members_.size() * components_ * kEnds + 2 * (2 * size_t{kBroadReach} + 1) + 2;
   Panels out{memory.take(most), nullptr, nullptr, 0};
   size_t ends = 0;
   // A normal cut at a bound a distance D from its mean is nearly exponential there, of width scale^2 / D.

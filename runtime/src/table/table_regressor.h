@@ -31,7 +31,7 @@ class TableRegressor {
   static constexpr size_t kNodes = 12, kEnds = 9;  // of a panel, and of a component
 
   TableRegressor() = default;
-  TableRegressor(const LayoutReader& reader, std::vector<uint32_t> levels, uint32_t numbers);
+  TableRegressor(const LayoutReader& reader, const std::vector<uint32_t>& levels, uint32_t numbers);
 
   size_t workspace() const;  // doubles
   // x encoded: standardised numbers, and levels.

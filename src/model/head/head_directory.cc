@@ -109,7 +109,7 @@ std::map<std::string, std::string> tensor_places(const std::string& directory, b
   for (const auto& [name, file] : index["weight_map"].items()) {
     const std::string place = file.is_string() ? file.get<std::string>() : "";
     const bool is_plain = !place.empty() && place.find('/') == std::string::npos && place != "..";
-    if (!is_plain || !fs::exists(directory + "/" + place))
+    if (!is_plain || !fs::exists(fs::path(directory) / place))
       throw_error("{}: tensor {} is in {}; expected a file of the directory", path, name, file.dump());
     out[name] = place;
   }
@@ -177,7 +177,7 @@ void find_bias(const std::map<std::string, std::string>& places, HeadDirectory& 
 void refuse_later_bias(const std::map<std::string, std::string>& places, const std::string& directory) {
   for (const auto& [name, place] : places) {
     if (!name.ends_with("final_logits_bias")) continue;
-    const ArrayFile file(directory + "/" + place);
+    const ArrayFile file(fs::path(directory) / place);
     const ArrayEntry* entry = file.find(name);
     if (entry == nullptr)
       throw_error("{}/{}: found no tensor {}; the index names it", directory, place, name);

@@ -101,6 +101,7 @@ std::vector<uint32_t> cluster_classes(const ScoreRows& rows, std::span<const dou
   Means means(clusters, width);
   {
     std::vector<double> own;
+    own.reserve(sample.size());
     for (const uint64_t k : sample) own.push_back(weight[k]);
     const std::vector<uint64_t> first = drawn(own, clusters, options.seed);
     for (size_t j = 0; j < clusters; ++j) std::copy_n(points.data() + first[j] * width, width, means.row(j));

@@ -96,6 +96,7 @@ std::vector<double> ExactSums::log_z(const Features& x) const {
   const std::vector<SoftmaxMoments> rows =
       device_ ? device_->moments(x, {}).rows : class_moments(*scores_, x).rows;
   std::vector<double> out;
+  out.reserve(rows.size());
   for (const SoftmaxMoments& row : rows) out.push_back(row.log_z());
   return out;
 }

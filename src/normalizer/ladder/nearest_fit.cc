@@ -126,6 +126,7 @@ NearestFitting::NearestFitting(const ModelFile& model, const ExactSums& sums, co
   {
     step("clusters");
     std::vector<double> weight;
+    weight.reserve(usage.size());
     for (const double v : usage) weight.push_back(std::pow(v + 1e-12, options.weight_power));
     const Features some = first_rows(x, kMetricInputs);
     const ScoreRows rows(model, sums.scores(), some, metric ? &*metric : nullptr);

@@ -74,8 +74,8 @@ void Truncated::sample(RandomStream& random, std::span<float> rows) const {
           "mass; "
           "its file is damaged",
           outside, share);
-    const auto missing = static_cast<double>((rows.size() - have) / d);
-    drawn.resize(d * static_cast<size_t>(std::ceil(1.1 * missing / share) + 4));
+    const size_t missing = (rows.size() - have) / d;
+    drawn.resize(d * static_cast<size_t>(std::ceil(1.1 * static_cast<double>(missing) / share) + 4));
     inner_->sample(random, drawn);
     for (size_t i = 0; i < drawn.size() && have < rows.size(); i += d) {
       if (!contains(box_, std::span(drawn).subspan(i, d))) {

@@ -99,6 +99,7 @@ void share_examples(uint64_t n, size_t grain, const std::function<void(Range)>& 
   Communicator* const all = sharing(units);
   if (all == nullptr) return parallel_units(units, run_unit);
   std::vector<SharedArray> shared;
+  shared.reserve(arrays.size());
   for (const ExampleArray& array : arrays)
     shared.push_back(shared_array(*all, units, array.data, [&](size_t unit) {
       return array.begin(std::min<uint64_t>(n, unit * grain));

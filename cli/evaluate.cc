@@ -62,7 +62,7 @@ int evaluate_classifiers(const Arguments& arguments) {
         const ModelHeader header = read_header(name, arguments.head);
         const ModelFile model = load_model(header);
         const ReadResult read = read_for(header, given.data, options);
-        if (std::exchange(is_first, false)) note_bad_rows(given.data, read.report);
+        if (std::exchange(is_first, false)) note_reading(given.data, read.report);
         if (!std::exchange(has_unseen, has_unseen || read.report.unseen.examples > 0))
           note_unseen(given.data, read.report.unseen);
         EvaluationRow row{name, evaluate(model, read.data, arguments.common.threads), {}};

@@ -145,7 +145,7 @@ int score_candidates(const Arguments& arguments) {
   options.require_labels = wanted.empty() && given.top == 0;
   const ReadResult read = read_for(header, given.data, options);
   if (header.is_joint()) check_positions(request.candidates, read.data);
-  note_bad_rows(given.data, read.report);
+  note_reading(given.data, read.report);
   warn_about_scores(served, header);
 
   std::vector<std::string> labels = header.schema.labels;

@@ -155,7 +155,7 @@ int bound_classifier(const Arguments& arguments) {
   Dataset& data = read.data;
   if (read.report.unseen.examples > 0) data = subset(data, seen_examples(data));
   if (model.encoder.exists()) data.features = encode(model.encoder, data.features);
-  note_bad_rows(given.data, read.report);
+  note_reading(given.data, read.report);
   if (header.is_joint() != data.is_joint())
     throw Error(given.data +
                 (header.is_joint()

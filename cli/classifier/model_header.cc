@@ -198,7 +198,7 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
     ReadOptions unlabelled = options;
     unlabelled.require_labels = false;
     ReadResult read = read_for(model.header(), path, unlabelled);
-    note_bad_rows(path, read.report);
+    note_reading(path, read.report);
     unseen = read.report.unseen;
     source = make_example_source(std::move(read.data));
     if (file.encoder.exists()) source = bag_states(file.encoder, std::move(source));

@@ -135,7 +135,7 @@ int predict_labels(const Arguments& arguments) {
   uint64_t texts = 0, unknown = 0;
   for_each_block(given.data, options, [&](const RowBlock& block) {
     check_sparse(header, given.data, block.read.data);
-    note_bad_rows(given.data, block.read.report);
+    note_reading(given.data, block.read.report);
     if (!given.keep.empty() && block.read.report.format == Format::text)
       throw_error(
           "--keep: {} was read as lines of text, which have no columns; give a table (--format csv) with a "

@@ -193,7 +193,10 @@ int predict_tags(const Arguments& arguments) {
     sheet.flush();
   }
   sheet.finish();
-  note_no_sentence(given.data, number);
+  if (is_raw)
+    note_no_sentence(given.data, number, "a sentence a line");
+  else
+    note_no_sentence(given.data, number);
   return 0;
 }
 

@@ -60,7 +60,10 @@ std::vector<std::string> unseen_warnings(const std::string& path, const Sequence
                       fmt::format("line {}", data.unseen.line))};
 }
 
-void note_bad_rows(const std::string& path, const ReadReport& report) { say(bad_row_warnings(path, report)); }
+void note_reading(const std::string& path, const ReadReport& report) {
+  for (const std::string& text : report.notes) note(fmt::format("{}: {}", path, text));
+  say(bad_row_warnings(path, report));
+}
 void note_unseen(const std::string& path, const UnseenLabels& unseen) { say(unseen_warnings(path, unseen)); }
 void note_unseen(const std::string& path, const Sequences& data) { say(unseen_warnings(path, data)); }
 
@@ -72,11 +75,10 @@ void warn_of_doubt(const std::string& path, const std::string& doubt) {
   if (!doubt.empty()) warning(fmt::format("{}: {}", path, doubt));
 }
 
-void note_no_sentence(const std::string& path, uint64_t sentences) {
+void note_no_sentence(const std::string& path, uint64_t sentences, const char* expected) {
   if (sentences == 0)
     warning(
-        fmt::format("{}: found no sentence; expected a token a line and a blank line after every sentence",
-                    path == "-" ? "standard input" : path));
+        fmt::format("{}: found no sentence; expected {}", path == "-" ? "standard input" : path, expected));
 }
 
 }  // namespace selfnorm::cli

@@ -17,13 +17,14 @@ std::vector<std::string> bad_row_warnings(const std::string& path, const ReadRep
 std::vector<std::string> unseen_warnings(const std::string& path, const UnseenLabels& unseen);
 std::vector<std::string> unseen_warnings(const std::string& path, const Sequences& data);
 // The same, said.
-void note_bad_rows(const std::string& path, const ReadReport& report);
+void note_reading(const std::string& path, const ReadReport& report);
 void note_unseen(const std::string& path, const UnseenLabels& unseen);
 void note_unseen(const std::string& path, const Sequences& data);
 // Warns of data that are hardly meant, where there is a doubt (data/plausible.h).
 void warn_of_doubt(const std::string& path, const std::string& doubt);
 // Warns where a stream of sentences had none.
-void note_no_sentence(const std::string& path, uint64_t sentences);
+void note_no_sentence(const std::string& path, uint64_t sentences,
+                      const char* expected = "a token a line and a blank line after every sentence");
 // " without 3 unseen labels (with them inf)", after a likelihood; empty for none.
 std::string unseen_words(uint64_t unseen);
 

@@ -22,7 +22,7 @@ const GpuModule& cuda_module() {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
       throw_error(
-          "GPUs need {}, which cannot be loaded ({}); build it with `make gpu` where CUDA's nvcc is, or set "
+          "GPUs need {}, which cannot be loaded ({}); build it with 'make gpu' where CUDA's nvcc is, or set "
           "{} to its path",
           kCudaModule, dlerror(), kCudaVariable);
     GpuModule out;

@@ -129,6 +129,12 @@ TEST(FirstHour, ATableWithoutTheColumnsOfTheModelSaysWhatIsThere) {
   expect_user_error(folder.run({"score", "words", "words.csv", "--candidates", "downn"}),
                     "did you mean 'down'?");
   EXPECT_EQ(folder.run({"evaluate", "numbers", "more.csv", "--json"}).json()["n"], 2);
+  folder.write("named.csv", "a,b,label\n1,2,up\n-1,2,down\n");
+  const Outcome named = folder.run({"evaluate", "numbers", "named.csv"});
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_NE(named.err.find("column 'label' is taken as the label, because there is no 'kind'"),
+            std::string::npos)
+      << named.err;
 }
 
 TEST(FirstHour, DecimalCommasBetweenTabsAreAsked) {

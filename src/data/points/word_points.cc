@@ -63,9 +63,10 @@ class ColumnReader {
     for (uint64_t i = 0; i < frame_.rows; ++i) {
       const auto value = static_cast<float>(column.number[i]);
       if (!std::isfinite(value))
-        throw_at(frame_.file, frame_.line[i], "in column {}: found {}, expected a number{}",
-                 quoted_text(column.name), std::isnan(value) ? "a missing value" : "one beyond 32-bit floats",
-                 " (or leave the column out: `drop`)");
+        throw_at(frame_.file, frame_.line[i],
+                 "in column {}: found {}, expected a number (or leave the column out: `drop`)",
+                 quoted_text(column.name),
+                 std::isnan(value) ? "a missing value" : "one beyond 32-bit floats");
       values_[i * columns_ + j] = value;
     }
   }

@@ -240,6 +240,10 @@ bool TokenReader::is_token(std::string_view id) const {
   return false;
 }
 
+std::string TokenReader::advice_on(std::string_view line, size_t found, const std::string& otherwise) const {
+  return found < shape_.columns ? joint_advice(line, otherwise) : otherwise;
+}
+
 void TokenReader::check_columns(size_t found, std::string_view line) {
   const bool is_marked = line.starts_with('#');
   if (shape_.format == SequenceFormat::conllu) {
@@ -256,12 +260,12 @@ void TokenReader::check_columns(size_t found, std::string_view line) {
     const bool lacks_one = shape_.may_lack_one && found + 1 == shape_.columns;
     if (shape_.columns == 0 || lacks_one) shape_.columns = static_cast<uint32_t>(found);
     if (found != shape_.columns)
-      throw_at(
-          name(), line_, "found {}, expected {}{}, as in the data of the model{}", columns_text(found),
-          shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : "",
-          is_marked || found == kConlluColumns
-              ? with_options("; for CoNLL-U say `format conllu`")
-              : "; " + joint_advice(line, "sentences as they are written are read by 'selfnorm predict'"));
+      throw_at(name(), line_, "found {}, expected {}{}, as in the data of the model{}", columns_text(found),
+               shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : "",
+               is_marked || found == kConlluColumns
+                   ? with_options("; for CoNLL-U say `format conllu`")
+                   : "; " + advice_on(line, found,
+                                      "sentences as they are written are read by 'selfnorm predict'"));
     return;
   }
   if (found != shape_.columns)
@@ -273,10 +277,11 @@ void TokenReader::check_columns(size_t found, std::string_view line) {
         is_marked || is_first_marked_
             ? with_options("a line that begins with # is a token, only CoNLL-U has comments: say `format "
                            "conllu` if it is that")
-            : joint_advice(line, found < shape_.columns
-                                     ? "add what is missing here, such as its label"
-                                     : fmt::format("remove the extra columns, or add what line {} lacks",
-                                                   first_line_)));
+            : advice_on(
+                  line, found,
+                  found < shape_.columns
+                      ? "add what is missing here, such as its label"
+                      : fmt::format("remove the extra columns, or add what line {} lacks", first_line_)));
 }
 
 SequenceFormat sequence_format(std::string_view sample) {

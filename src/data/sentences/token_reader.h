@@ -95,6 +95,7 @@ class TokenReader {
   void add_token(std::string_view line, TokenLines& sentence);
   [[noreturn]] void fail_without_token(uint64_t first_line) const;
   void check_columns(size_t found, std::string_view line);
+  std::string advice_on(std::string_view line, size_t found, const std::string& otherwise) const;
 
   std::unique_ptr<Input> input_;
   Shape shape_;

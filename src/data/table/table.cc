@@ -217,6 +217,11 @@ ReadResult read_table(Input& input, const TableLayout& layout, const ReadOptions
     result.report.notes.push_back(worded(
         "there is no header: column {}, counted from 0, is taken as the label (`target` says otherwise)",
         layout.target));
+  if (options.schema && !options.schema->target.empty() && options.require_labels && options.target.empty() &&
+      layout.header_bytes > 0 && layout.has_target && layout.target != options.schema->target)
+    result.report.notes.push_back(
+        worded("column {} is taken as the label, because there is no {} (`target` says otherwise)",
+               quoted_text(layout.target), quoted_text(options.schema->target)));
   return result;
 }
 

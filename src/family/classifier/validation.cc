@@ -34,36 +34,6 @@ ValidationEffort validation_effort(double epoch, double row, uint64_t held_out) 
   return {.rows = fewest, .epochs = static_cast<uint64_t>(std::ceil(static_cast<double>(fewest) / rows))};
 }
 
-double CheckedRows::mean(std::span<const double> nll, std::span<const float> weight) {
-  const size_t n = nll.size();
-  double total = 0, sum = 0, square = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const double w = weight.empty() ? 1 : static_cast<double>(weight[i]);
-    const double change = w * (last_.empty() ? nll[i] : nll[i] - last_[i]);
-    total += w;
-    sum += change;
-    square += change * change;
-  }
-  const double change = sum / total, mean = mean_ + change;
-  if (!std::isfinite(mean)) return mean;
-  size_t needed = n;
-  if (!last_.empty()) {
-    const double unit = total / static_cast<double>(n) * kError;
-    const double rows =
-        (square - sum * sum / static_cast<double>(n)) / (static_cast<double>(n) * unit * unit);
-    const auto most = static_cast<double>(n);
-    needed = static_cast<size_t>(
-        std::clamp(std::ceil(rows), std::min(most, double{ValidationEffort::kFewestRows}), most));
-  }
-  last_.assign(nll.begin(), nll.begin() + static_cast<std::ptrdiff_t>(needed));
-  return mean_ = mean;
-}
-
-void CheckedRows::state(CheckpointFields& fields) {
-  fields("valid.mean", mean_);
-  fields("valid.rows", last_);
-}
-
 bool has_l2_path(const TrainOptions& options, bool has_valid) {
   return has_valid && options.patience > 0 && options.l2_from > options.l2 &&
          !objective_entry(options.objective.name).is_constraint;

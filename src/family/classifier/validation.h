@@ -6,8 +6,6 @@
 
 #include <limits>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "engine/engine.h"
 #include "family/classifier/options.h"
@@ -22,10 +20,10 @@ struct ValidationMeasure {
   double calibrated_square = 0;  // with the level in the place of c
 };
 
-// The most of the held-out data that a check looks at, and how many epochs lie between two checks: at most a
-// fifth of the work of training, counted in operations so that it does not depend on the clock. Up to
-// kMostRows; when a fifth is less than kFewestRows, or all where there are fewer, those are looked at after
-// several epochs.
+// How much of the held-out data a check looks at, and how many epochs lie between two checks: at most a fifth
+// of the work of training, counted in operations so that it does not depend on the clock. Up to kMostRows,
+// whose mean NLL moves by a few thousandths of a nat from one epoch to the next by chance; when a fifth is
+// less than kFewestRows, or all where there are fewer, those are looked at after several epochs.
 struct ValidationEffort {
   static constexpr uint64_t kMostRows = 20'000, kFewestRows = 500;
 
@@ -37,24 +35,6 @@ double affordable_rows(double steps, double row);
 // Multiplications of an epoch of steps on scattered rows, and of log Z of one held-out row by matrix
 // products; how many such rows there are.
 ValidationEffort validation_effort(double epoch, double row, uint64_t held_out = ValidationEffort::kMostRows);
-
-// How many of those rows, in random order, the next check needs: so many that the standard error of what it
-// decides on, the change of their mean NLL from one check to the next, is at most kError. Never more than
-// before, so that the change is that of the same rows; no fewer than kFewestRows.
-class CheckedRows {
- public:
-  static constexpr double kError = 0.004;  // nats
-
-  // The mean NLL of all rows: that of the first check, and the changes since, each of the rows looked at. One
-  // that is not finite is returned, and forgotten.
-  double mean(std::span<const double> nll, std::span<const float> weight);
-  size_t needed() const { return last_.size(); }
-  void state(CheckpointFields& fields);
-
- private:
-  std::vector<double> last_;  // NLL by the last check
-  double mean_ = 0;
-};
 
 // Whether l2 is a path of full passes. Without patience, and for constraint, nothing would keep the best of
 // it.
@@ -74,8 +54,6 @@ class Validation {
 
   // Of the parameters that were judged last, until they move; nothing where it is not to be used.
   std::optional<double> level() const;
-  // Whether checks decide on the NLL alone.
-  bool is_by_likelihood() const { return alpha_ == 0; }
   void forget_level() { level_ = std::numeric_limits<double>::quiet_NaN(); }
 
   // The level is the last number of a snapshot.

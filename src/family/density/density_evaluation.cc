@@ -45,14 +45,14 @@ void check_columns(const DensityModel& model, uint32_t columns) {
   throw_error("the data have {} columns and the model {}; expected the same", columns, model.dimension());
 }
 
-const char* outside_advice(const Support& support) {
+std::string outside_advice(const Support& support) {
   switch (support.space) {
     case Support::Space::levels:
     case Support::Space::mixed:
       return "they have values that no row of the training data had; leave them out, or train on rows with "
              "all values";
     case Support::Space::counts:
-      return "counts are whole numbers from 0; leave them out, or train on them as real numbers";
+      return with_options("counts are whole numbers from 0; leave them out, or train with `space real`");
     case Support::Space::real:
       break;
   }

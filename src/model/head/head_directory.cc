@@ -342,11 +342,6 @@ void save_head_directory(const HeadDirectory& d, const std::string& out, OtherFi
         bias_values.push_back(static_cast<float>(d.scale) * whole.model.bias[k] - moved);
     }
     const auto bias = narrowed(bias_type, bias_values, d.head.names.bias);
-    const auto dtype = [](HeadKind kind) {
-      return kind == HeadKind::Bfloat16  ? runtime::Dtype::BF16
-             : kind == HeadKind::Float16 ? runtime::Dtype::F16
-                                         : runtime::Dtype::F32;
-    };
     with_plain_errors([&] {
       const std::string path = d.path + "/" + d.shard;
       const runtime::MappedFile file(path);
@@ -354,9 +349,8 @@ void save_head_directory(const HeadDirectory& d, const std::string& out, OtherFi
       std::erase_if(contents.tensors, [&](const runtime::Tensor& tensor) {
         return tensor.name == d.head_name || (d.has_bias() && tensor.name == d.head.names.bias);
       });
-      contents.tensors.push_back({d.head_name, dtype(d.head.kind), {d.rows, model.features}, stored});
-      if (d.has_bias())
-        contents.tensors.push_back({d.head.names.bias, dtype(d.head.bias_kind), {d.rows}, bias});
+      contents.tensors.push_back({d.head_name, dtype_of(type), {d.rows, model.features}, stored});
+      if (d.has_bias()) contents.tensors.push_back({d.head.names.bias, dtype_of(bias_type), {d.rows}, bias});
       contents.metadata["selfnorm.log_normalizer"] =
           fmt::format("{}", d.has_bias() ? 0.0 : -static_cast<double>(model.bias[0]));
       write_safetensors(made + "/" + d.shard, std::move(contents.tensors), contents.metadata);

@@ -160,12 +160,6 @@ HeadTensor stored_tensor(const std::string& file, const std::string& name, const
   return out;
 }
 
-runtime::Dtype dtype_of(const ElementType& type) {
-  if (type.kind == ElementKind::bfloat) return runtime::Dtype::BF16;
-  if (type.kind == ElementKind::natural) return runtime::Dtype::U8;
-  return type.size == 2 ? runtime::Dtype::F16 : type.size == 4 ? runtime::Dtype::F32 : runtime::Dtype::F64;
-}
-
 bool is_replaced(const std::string& name, std::span<const HeadTensor> tensors) {
   return is_normalizer_tensor(name) ||
          std::any_of(tensors.begin(), tensors.end(), [&](const HeadTensor& t) { return t.name == name; });
@@ -208,6 +202,12 @@ void check_head_finite(const std::string& out, const AmortisedNormalizer& normal
 }
 
 }  // namespace
+
+runtime::Dtype dtype_of(const ElementType& type) {
+  if (type.kind == ElementKind::bfloat) return runtime::Dtype::BF16;
+  if (type.kind == ElementKind::natural) return runtime::Dtype::U8;
+  return type.size == 2 ? runtime::Dtype::F16 : type.size == 4 ? runtime::Dtype::F32 : runtime::Dtype::F64;
+}
 
 ElementType element_type(HeadKind kind) {
   if (kind == HeadKind::Bfloat16) return {ElementKind::bfloat, 2, false};

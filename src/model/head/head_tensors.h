@@ -14,6 +14,7 @@
 namespace selfnorm {
 
 ElementType element_type(HeadKind kind);
+runtime::Dtype dtype_of(const ElementType& type);
 
 // The place of the first value that is not finite.
 std::optional<size_t> first_not_finite(std::span<const float> values);

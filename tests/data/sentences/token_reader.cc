@@ -41,6 +41,7 @@ TEST(TokenReader, BadColumns) {
   EXPECT_TRUE(reading.error("a;X\nb;Y\n").ends_with(joined));
   EXPECT_TRUE(reading.error("text;label\nwell done;X\n").ends_with(joined));
   EXPECT_EQ(reading.error("1,5\n2,5\n").find("tr ','"), std::string::npos);
+  EXPECT_EQ(reading.error("a X\nNew,York B Y\n").find("tr ','"), std::string::npos);  // a column too many
   EXPECT_EQ(reading.learn("a X O\nb Y P\n").last_values, 0u);
   reading.options.target = "0";
   EXPECT_EQ(reading.learn("a X O\nb Y P\nc Y P\n").last_values, 2u);

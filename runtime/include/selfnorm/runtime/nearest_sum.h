@@ -18,7 +18,7 @@ namespace selfnorm::runtime {
 // u_j^2.
 struct NearestSum {
   double most = 0, near = 0, left = 0, rest = 0;
-  double square = 0;  // of x
+  double square = 0;  // |x|^2 / norm
   uint64_t cost = 0;  // classes
 
   double level() const { return most + std::log(near + left); }
@@ -53,7 +53,7 @@ struct SharedClusters {
 inline constexpr size_t kMostAtOnce = 1024;  // clusters that are summed together
 
 // The largest worth, but for a twentieth of it, for which the doubts of all clusters up to it are within the
-// bound together. The bound by class is within it, and the doubt of a single cluster of more than it is not.
+// bound together. bound / K always fits; a cluster worth more than the bound never does.
 inline float worth_within(const Kernels& kernels, const SharedClusters& all, double bound) {
   constexpr int kHalvings = 9;  // of numbers above 0, ordered as their bits are
   const double most = std::min(bound, double{std::numeric_limits<float>::max()});

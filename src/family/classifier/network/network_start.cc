@@ -112,16 +112,12 @@ NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& x) {
     const double w = x.weight.empty() ? 1 : static_cast<double>(x.weight[i]);
     const double a = has_tree ? 0 : moments.rows[i].log_z();
     weight += w;
-    sum.row_nll.push_back(has_tree ? path_nll(model, state.dense.row(i), x.target[i])
-                                   : a - moments.target_score[i]);
-    sum.nll += w * sum.row_nll.back();
+    sum.nll +=
+        w * (has_tree ? path_nll(model, state.dense.row(i), x.target[i]) : a - moments.target_score[i]);
     sum.log_z += w * (a - b[i]);
     sum.log_z_square += w * (a - b[i]) * (a - b[i]);
   }
-  sum.nll /= weight;
-  sum.log_z /= weight;
-  sum.log_z_square /= weight;
-  return sum;
+  return {sum.nll / weight, sum.log_z / weight, sum.log_z_square / weight};
 }
 
 ExampleBatch validation_examples(const ExampleFeed* valid, uint64_t seed, uint64_t rows) {
@@ -130,15 +126,9 @@ ExampleBatch validation_examples(const ExampleFeed* valid, uint64_t seed, uint64
   std::vector<uint64_t> chosen =
       random_permutation(valid->examples(), RandomStream(seed, kValidationSampleStream));
   chosen.resize(std::min<size_t>(chosen.size(), rows));
+  std::sort(chosen.begin(), chosen.end());
   valid->gather(chosen, out);
   return out;
-}
-
-void keep_first(size_t n, ExampleBatch& examples) {
-  if (n >= examples.rows.rows()) return;
-  examples.rows.begin.resize(n + 1);
-  examples.target.resize(n);
-  if (!examples.weight.empty()) examples.weight.resize(n);
 }
 
 double frequency_nll(const ExampleBatch& examples, std::span<const uint64_t> counts) {

@@ -147,12 +147,7 @@ class NetworkProblem final : public Problem {
   }
 
   Check check(Progress& progress) override {
-    NetworkQuality quality = network_quality(model_, held_out_);
-    if (validation_.is_by_likelihood()) {
-      quality.nll = checked_rows_.mean(quality.row_nll, held_out_.weight);
-      keep_first(checked_rows_.needed(), held_out_);
-    }
-    return validation_.judge(quality.about(model_.log_normalizer), progress);
+    return validation_.judge(network_quality(model_, held_out_).about(model_.log_normalizer), progress);
   }
 
   // By a few examples of the last step.
@@ -191,12 +186,11 @@ class NetworkProblem final : public Problem {
     output_->state(fields);
     sum_state(epoch_sum_, fields);
     validation_.state(fields);
-    checked_rows_.state(fields);
-    if (checked_rows_.needed() > 0) keep_first(checked_rows_.needed(), held_out_);
   }
 
   TrainResult result(RunOutcome outcome, TrainObserver& observer) {
-    if (outcome.ending == Ending::complete && outcome.best && *outcome.best > start_nll_)
+    if (outcome.ending == Ending::complete && outcome.best &&
+        *outcome.best > frequency_nll(held_out_, counts_))
       observer.on_warning(
           worded("the model is worse than the frequencies of the classes, where training started; "
                  "try {} or more `epochs`",
@@ -228,9 +222,7 @@ class NetworkProblem final : public Problem {
   double rate_;
   ValidationEffort effort_;
   ExampleBatch held_out_;
-  double start_nll_ = frequency_nll(held_out_, counts_);
   Validation validation_;
-  CheckedRows checked_rows_;
   Plan plan_ = validation_.plan_of_epochs(options_, minibatches_.per_epoch(), effort_.epochs);
   uint64_t taken_ = 0;  // steps
   ExampleBatch examples_;

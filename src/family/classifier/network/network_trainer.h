@@ -36,8 +36,7 @@ double network_bytes(const EncoderPlan& plan, const TrainOptions& options);
 double network_parameters(const EncoderPlan& plan, const TrainOptions& options);
 
 // `valid` may be null. Validation looks at no more than ValidationEffort::kMostRows of it, chosen at random
-// once, at fewer where they would take more than a fifth of the work of training, and at fewer still once
-// they are more than CheckedRows says are needed.
+// once, and at fewer where they would take more than a fifth of the work of training.
 TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, EncoderPlan plan,
                           const TrainOptions& options, const CheckpointOptions& checkpoint,
                           TrainObserver& observer);
@@ -57,7 +56,6 @@ struct NetworkQuality {
   double nll = 0;           // exact
   double log_z = 0;         // A - b, b the part of the normalizer that depends on h
   double log_z_square = 0;  // its square
-  std::vector<double> row_nll;
 
   // With the constant c subtracted.
   ValidationMeasure about(double c) const {
@@ -66,9 +64,8 @@ struct NetworkQuality {
 };
 NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& examples);
 
-// At most so many, chosen at random once and in random order; none of none.
+// At most so many, chosen at random once; none of none.
 ExampleBatch validation_examples(const ExampleFeed* valid, uint64_t seed, uint64_t rows);
-void keep_first(size_t n, ExampleBatch& examples);
 
 // The NLL of the frequencies (n_k + 1) / sum_j (n_j + 1), which is where training starts.
 double frequency_nll(const ExampleBatch& examples, std::span<const uint64_t> counts);

@@ -76,20 +76,6 @@ TEST_P(NetworkResume, GivesTheSameModel) {
   }
 }
 
-// Steps so small that checks need fewer rows from the third on.
-TEST_P(NetworkResume, GivesTheSameModelWhereChecksLookAtFewerRows) {
-  valid_ = bag_data(1500, 6);
-  options_.learning_rate = 1e-4;
-  TrainObserver quiet;
-  const TrainResult whole = run(quiet, false);
-  int sessions = 0;
-  const TrainResult part = finished_in_sessions(
-      [this](TrainObserver& observer, bool resume) { return run(observer, resume); }, 3, sessions);
-  EXPECT_EQ(sessions, 6);
-  EXPECT_TRUE(part.model == whole.model);
-  EXPECT_EQ(part.last.valid_nll, whole.last.valid_nll);
-}
-
 TEST_P(NetworkResume, ThreadsDoNotChangeTheModel) {
   TrainObserver quiet;
   options_.threads = 1;

@@ -284,7 +284,7 @@ def tensors_of(folder):
     return out, metadata
 
 
-@pytest.mark.parametrize("kind", ["F32", "F16", "BF16"])
+@pytest.mark.parametrize("kind", ["F64", "F32", "F16", "BF16"])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_checkpoint_directories(name, kind, tmp_path):
     layout = LAYOUTS[name]
@@ -300,7 +300,7 @@ def test_checkpoint_directories(name, kind, tmp_path):
     b = b * np.float32(scale)
     new, bias = after[own] / stored, after.get("lm_head.bias", np.zeros(60))
     assert found.was_tied == (layout["names"][1] is None) and found.weight == own and found.logit_scale == scale
-    tolerance = {"F32": 1e-5, "F16": 5e-3, "BF16": 3e-2}[kind]
+    tolerance = {"F64": 1e-5, "F32": 1e-5, "F16": 5e-3, "BF16": 3e-2}[kind]
     np.testing.assert_allclose(probabilities(new, bias, H[:100]), probabilities(W, b, H[:100]), atol=tolerance)
     constant = float(metadata["selfnorm.log_normalizer"])
     assert constant == pytest.approx(found.log_normalizer) and (constant == 0) == bool(layout.get("bias"))

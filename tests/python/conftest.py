@@ -32,7 +32,7 @@ def clouds():
     return X.astype(np.float32), y
 
 
-_TYPES = {"F32": (np.float32, 4), "F16": (np.float16, 2), "BF16": (None, 2), "F8_E4M3": (None, 1)}
+_TYPES = {"F64": (np.float64, 8), "F32": (np.float32, 4), "F16": (np.float16, 2), "BF16": (None, 2), "F8_E4M3": (None, 1)}
 
 
 def write_safetensors(path, tensors, metadata=None):

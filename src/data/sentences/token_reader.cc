@@ -241,7 +241,7 @@ bool TokenReader::is_token(std::string_view id) const {
 }
 
 std::string TokenReader::advice_on(std::string_view line, size_t found, const std::string& otherwise) const {
-  return found < shape_.columns ? joint_advice(line, otherwise) : otherwise;
+  return found < shape_.columns || shape_.columns == 1 ? joint_advice(line, otherwise) : otherwise;
 }
 
 void TokenReader::check_columns(size_t found, std::string_view line) {

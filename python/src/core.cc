@@ -475,14 +475,13 @@ void declare_head(py::module_& m) {
 
 PYBIND11_MODULE(_core, m) {
   static auto* error = new py::exception<Error>(m, "Error", PyExc_ValueError);  // as long as the process
-  py::register_exception_translator(
-      [](std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param)
-        try {
-          if (thrown) std::rethrow_exception(thrown);
-        } catch (const Error& e) {
-          PyErr_SetString(error->ptr(), e.what());
-        }
-      });
+  py::register_exception_translator([](std::exception_ptr thrown) {  // NOLINT(*-unnecessary-value-param)
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const Error& e) {
+      PyErr_SetString(error->ptr(), e.what());
+    }
+  });
   name_options_as_keywords();
   m.def("option_list", [](const std::string& table) {
     py::list out;

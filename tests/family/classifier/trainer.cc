@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "audit/evaluation.h"
-#include "data/example_source.h"
 #include "data/toy/generate.h"
 #include "family/classifier/network/classifier_rows.h"
 #include "family/classifier/saturated.h"

@@ -1,5 +1,4 @@
-// selfnorm._core: the public C++ interface, thinly. What Python people expect (estimators, keywords, shapes)
-// is in the package's own modules.
+// selfnorm._core: the public C++ interface, thinly. Estimators, keywords and shapes are in Python's modules.
 #include <limits>
 #include <type_traits>
 

@@ -105,9 +105,10 @@ class LanguageTraining final : public Training {
         !note.empty())
       corpora_->notes.push_back(std::move(note));
     if (corpora_->learned.train.unknown() == 0)
-      corpora_->notes.push_back(
-          "no word of the training text is <unk>, so nothing teaches how likely an unknown word is; "
-          "--min-count 2 would");
+      corpora_->notes.push_back(fmt::format(
+          "no word of the training text is <unk>, so nothing teaches how likely an unknown word is; a larger "
+          "--min-count than {} would",
+          given_.vocabulary.min_count));
     return {.notes = std::move(corpora_->notes),
             .warnings = {},
             .records = {{"data", corpora_->record}, {"valid", corpora_->valid_record}},

@@ -67,7 +67,8 @@ TEST(WordPoints, OtherTablesAreReadWithTheWordsOfTheModel) {
 
 TEST(WordPoints, WhatIsNeitherIsRefused) {
   const Scratch scratch;
-  EXPECT_NE(word_error(scratch.file("a.csv", "x,w\n1,a\n,b\n3,a\n")).find("a missing value, expected a number (or leave the column out: drop)"),
+  EXPECT_NE(word_error(scratch.file("a.csv", "x,w\n1,a\n,b\n3,a\n"))
+                .find("a missing value, expected a number (or leave the column out: drop)"),
             std::string::npos);
   EXPECT_NE(word_error(scratch.file("b.csv", "x,w\n1,a\nq,b\n3,a\n")).find("found 'q', expected a number"),
             std::string::npos);

@@ -87,7 +87,7 @@ void read_regressor(const LayoutReader& reader, selfnorm_table& out) {
       levels.push_back(static_cast<uint32_t>(1 + column.levels.size() + (column.has_missing ? 1 : 0)));
   }
   out.categories = static_cast<uint32_t>(levels.size());
-  out.regressor = TableRegressor(reader, std::move(levels), out.numbers);
+  out.regressor = TableRegressor(reader, levels, out.numbers);
 }
 
 void read_density(const LayoutReader& reader, selfnorm_table& out) {

@@ -16,7 +16,7 @@ std::string reading_text(const std::string& path, const ReadResult& read);
 std::vector<std::string> bad_row_warnings(const std::string& path, const ReadReport& report);
 std::vector<std::string> unseen_warnings(const std::string& path, const UnseenLabels& unseen);
 std::vector<std::string> unseen_warnings(const std::string& path, const Sequences& data);
-// The same, said.
+// The same, said, and what else there is to note of the reading.
 void note_reading(const std::string& path, const ReadReport& report);
 void note_unseen(const std::string& path, const UnseenLabels& unseen);
 void note_unseen(const std::string& path, const Sequences& data);

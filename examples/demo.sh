@@ -18,15 +18,15 @@ echo "== selfnorm evaluate $out/lm $out/test.txt --timing"
 "$program" evaluate "$out/lm" "$out/test.txt" --timing
 echo
 sentence="the act of increasing the velocity of a body"
-for kind in raw exact; do
-  echo "== echo '$sentence' | selfnorm score $out/lm - --$kind"
-  echo "$sentence" | "$program" score "$out/lm" - "--$kind"
+for kind in --raw "" --exact; do
+  echo "== echo '$sentence' | selfnorm score $out/lm - $kind"
+  echo "$sentence" | "$program" score "$out/lm" - $kind
 done
 cat <<TEXT
 
 A raw log-probability is one score: a few vector additions and one dot product, whatever the number of words. The exact one
 sums over the whole vocabulary. 'perplexity' is given both ways; where they agree the model is self-normalised, and log Z
-says by how much single words may be off.
+says by how much single words may be off. What score gives when nobody asks for either is the cheapest sum that is certified.
 model    $out/lm/model.safetensors
 metrics  $out/lm/metrics.jsonl
 report   $out/lm/report.html (open it in a browser)

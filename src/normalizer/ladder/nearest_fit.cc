@@ -162,16 +162,17 @@ NearestFitting::Tail NearestFitting::tail(double stop) const {
   rung.kind = RungKind::Nearest;
   rung.stop = stop;
   const std::vector<NearestSum> sums = sums_of(clusters_, g_, m_, q_, stop);
-  fit_tail(x_, sums, log_z_, options_.tail, rung);
+  const std::vector<uint64_t> apart = fit_tail(x_, sums, log_z_, options_.tail, rung);
   const std::vector<double> t = tail_values(rung, x_, sums);
   double cost = 0, square = 0;
-  for (size_t i = 0; i < sums.size(); ++i) {
+  for (const uint64_t i : apart) {
     out.error.push_back(sums[i].log_z(t[i]) - log_z_[i]);
     cost += static_cast<double>(sums[i].cost);
     square += out.error.back() * out.error.back();
   }
-  rung.cost = static_cast<double>(clusters_.clusters()) + cost / static_cast<double>(sums.size());
-  rung.rms = std::sqrt(square / static_cast<double>(sums.size()));
+  const auto n = static_cast<double>(apart.size());
+  rung.cost = static_cast<double>(clusters_.clusters()) + cost / n;
+  rung.rms = std::sqrt(square / n);
   return out;
 }
 

@@ -39,8 +39,8 @@ class NearestFitting {
                  std::span<const double> log_z, const NearestOptions& options);
 
   struct Tail {
-    LadderRung rung;            // cost and rms as the cross-fitted inputs say
-    std::vector<double> error;  // of these inputs, a - A
+    LadderRung rung;            // cost and rms as the inputs say that the tail was not fitted to
+    std::vector<double> error;  // of those inputs, a - A
   };
   Tail tail(double stop) const;
 

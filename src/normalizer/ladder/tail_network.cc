@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "math/kernels.h"
 #include "math/parallel.h"
@@ -61,20 +62,26 @@ struct TailError {
 
 }  // namespace
 
-void fit_tail(const Features& x, std::span<const NearestSum> sums, std::span<const double> log_z,
-              const TailOptions& options, LadderRung& rung) {
+std::vector<uint64_t> fit_tail(const Features& x, std::span<const NearestSum> sums,
+                               std::span<const double> log_z, const TailOptions& options, LadderRung& rung) {
   rung.b = {};
   rung.extra.clear();
-  std::vector<uint64_t> used;
-  for (uint64_t i = 0; i < sums.size(); ++i)
-    if (sums[i].has_tail()) used.push_back(i);
-  if (used.size() < 50) return;
   RandomStream random(options.seed, kTailStream);
-  random.shuffle(used);
+  std::vector<uint64_t> rows(sums.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  random.shuffle(rows);
+  const auto kept = static_cast<size_t>((1 - options.hold_out) * static_cast<double>(rows.size()));
+  const std::vector<uint64_t> apart(rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end());
+  std::vector<uint64_t> used;  // those with a tail, the training rows first
+  size_t training = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!sums[rows[i]].has_tail()) continue;
+    used.push_back(rows[i]);
+    if (i < kept) ++training;
+  }
+  if (used.size() < 50) return apart;
   const TailInputs inputs(x, sums, used);
-  const size_t m = options.hidden, width = inputs.width;
-  const auto held_out = static_cast<size_t>(options.hold_out * static_cast<double>(used.size()));
-  const size_t training = used.size() - held_out;
+  const size_t m = options.hidden, width = inputs.width, held_out = used.size() - training;
 
   NetworkPlan plan;
   plan.inputs = static_cast<uint32_t>(width);
@@ -86,17 +93,17 @@ void fit_tail(const Features& x, std::span<const NearestSum> sums, std::span<con
   network.draw(random, layer.weight, layer.size(), 1 / std::sqrt(static_cast<double>(width)));
   network.draw(random, layer.bias, m, 0.5);
   network.pack();
-  const auto points = [&](std::span<const float> rows) {
+  const auto points = [&](std::span<const float> values) {
     Points out;
-    out.data = rows.data();
-    out.rows = rows.size() / width;
+    out.data = values.data();
+    out.rows = values.size() / width;
     out.columns = static_cast<uint32_t>(width);
     return out;
   };
   const auto square_error = [&] {
     std::vector<double> t(held_out);
-    const std::span<const float> rows(inputs.rows.data() + training * width, held_out * width);
-    evaluate<double>(network, NetworkRows(points(rows)), t);
+    const std::span<const float> values(inputs.rows.data() + training * width, held_out * width);
+    evaluate<double>(network, NetworkRows(points(values)), t);
     double sum = 0;
     for (size_t i = 0; i < held_out; ++i) {
       const uint64_t row = used[training + i];
@@ -143,7 +150,7 @@ void fit_tail(const Features& x, std::span<const NearestSum> sums, std::span<con
       best = network.theta;
     }
   }
-  if (best.empty()) return;
+  if (best.empty()) return apart;
 
   const size_t d = inputs.features;
   for (size_t u = 0; u < m; ++u) {
@@ -157,6 +164,7 @@ void fit_tail(const Features& x, std::span<const NearestSum> sums, std::span<con
     rung.b.hidden_bias.push_back(static_cast<float>(bias));
     rung.b.output.push_back(best[network.shape.output + u]);
   }
+  return apart;
 }
 
 std::vector<double> tail_values(const LadderRung& rung, const Features& x, std::span<const NearestSum> sums) {

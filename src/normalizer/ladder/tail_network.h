@@ -22,9 +22,11 @@ struct TailOptions {
   uint64_t seed = 0;
 };
 
-// Fills b and extra of the rung. Sparse inputs are not looked at: t is a function of f alone.
-void fit_tail(const Features& x, std::span<const runtime::NearestSum> sums, std::span<const double> log_z,
-              const TailOptions& options, LadderRung& rung);
+// Fills b and extra of the rung and returns the rows that were held out, which chose nothing but the epoch:
+// what their errors are, those of new inputs will be. Sparse inputs are not looked at: t is a function of f
+// alone.
+std::vector<uint64_t> fit_tail(const Features& x, std::span<const runtime::NearestSum> sums,
+                               std::span<const double> log_z, const TailOptions& options, LadderRung& rung);
 
 // t(x_i), in double; what the runtime computes.
 std::vector<double> tail_values(const LadderRung& rung, const Features& x,

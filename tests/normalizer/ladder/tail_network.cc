@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "normalizer/ladder/clustered_head.h"
 
@@ -48,6 +49,25 @@ TEST(TailNetwork, StaysAtZeroWhereThatIsRight) {
   fit_tail(tails.x, tails.sums, tails.log_z, {.hidden = 8, .epochs = 3}, rung);
   EXPECT_EQ(tails.rms(rung), 0);
   EXPECT_TRUE(rung.b.output.empty());
+}
+
+// The rows set apart choose the epoch and nothing else.
+TEST(TailNetwork, SaysWhichRowsItWasNotFittedTo) {
+  const Tails tails([](std::span<const float> x) { return 0.5 * static_cast<double>(x[0]); });
+  const TailOptions options{.hidden = 8, .epochs = 1, .hold_out = 0.2};
+  LadderRung rung, apart_moved, fitted_moved;
+  const std::vector<uint64_t> apart = fit_tail(tails.x, tails.sums, tails.log_z, options, rung);
+  const std::set<uint64_t> rows(apart.begin(), apart.end());
+  EXPECT_EQ(rows.size(), 300u);
+  const auto moved = [&](bool is_apart) {
+    std::vector<double> out = tails.log_z;
+    for (uint64_t i = 0; i < out.size(); ++i) out[i] += rows.contains(i) == is_apart ? 1e-3 : 0;
+    return out;
+  };
+  EXPECT_EQ(fit_tail(tails.x, tails.sums, moved(true), options, apart_moved), apart);
+  fit_tail(tails.x, tails.sums, moved(false), options, fitted_moved);
+  EXPECT_EQ(apart_moved, rung);
+  EXPECT_NE(fitted_moved, rung);
 }
 
 TEST(TailNetwork, OfSparseInputsSeesTheSumsAlone) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "audit/error_audit.h"
 #include "audit/rung_certificate.h"
 #include "base/failure.h"
 #include "document/section/audit_section.h"
@@ -91,10 +92,10 @@ class LadderFitting {
     for (const uint32_t hidden : kNetworks) out += hidden + 1 < model_.classes ? 1 : 0;
     return out + (!has_clusters() ? 0 : tries_all() ? std::size(kStops) : kMostTried);
   }
+  double doubt_of_each() const { return (1 - options_.confidence) / static_cast<double>(most_rungs()); }
   // That certify any error for this many rungs together, if none of them exceeds it.
   uint64_t inputs_needed() const {
-    const double beta = (1 - options_.confidence) / static_cast<double>(most_rungs());
-    return static_cast<uint64_t>(std::ceil(std::log(beta) / std::log1p(-options_.rho)));
+    return static_cast<uint64_t>(std::ceil(std::log(doubt_of_each()) / std::log1p(-options_.rho)));
   }
 
   void step(const std::string& text) const {
@@ -198,11 +199,16 @@ class LadderFitting {
     ladder_.clusters = fitting.take_clusters();
   }
 
-  // Of the inputs that were fitted to: half of what is allowed, for new inputs are worse.
+  // Of inputs that the tail was not fitted to: half of what is allowed, and no more than the inputs kept for
+  // the certificate can allow, for the masses and this choice saw those.
   bool is_good_enough(const std::vector<double>& error) const {
     const auto far = std::count_if(error.begin(), error.end(),
                                    [&](double e) { return !(std::abs(e) <= 0.9 * options_.within); });
-    return static_cast<double>(far) <= 0.5 * options_.rho * static_cast<double>(error.size());
+    const uint64_t n = certifying_.features.rows();
+    const int64_t certifiable = largest_certifiable_count(n, options_.rho, 1 - doubt_of_each());
+    const double share =
+        std::min(0.5 * options_.rho, static_cast<double>(certifiable) / static_cast<double>(n));
+    return static_cast<double>(far) <= share * static_cast<double>(error.size());
   }
 
   runtime::Scorer scorer() const {

@@ -39,6 +39,12 @@ namespace selfnorm {
   X(selfnorm_energy_get)           \
   X(selfnorm_energy_run)           \
   X(selfnorm_energy_scores)        \
+  X(selfnorm_regressor_open)       \
+  X(selfnorm_regressor_close)      \
+  X(selfnorm_regressor_parameters) \
+  X(selfnorm_regressor_put)        \
+  X(selfnorm_regressor_get)        \
+  X(selfnorm_regressor_run)        \
   X(selfnorm_sampled_workspace)    \
   X(selfnorm_sampled_run)          \
   X(selfnorm_sampled_status)       \

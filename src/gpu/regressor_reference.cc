@@ -74,7 +74,8 @@ struct RegressorReference::Mixture {
 
 struct RegressorReference::Objective {
   double loss = 0, d_b = 0, log_ratio = 0, effective = 0;
-  std::vector<double> d_score, share;  // of the target and its draws; exp(s - log q) of the draws over their sum
+  std::vector<double> d_score,
+      share;  // of the target and its draws; exp(s - log q) of the draws over their sum
 };
 
 RegressorReference::RegressorReference(const selfnorm_regressor_plan& plan) : plan_(plan), layout_(plan) {
@@ -216,8 +217,7 @@ RegressorSums RegressorReference::take(const Row& row) {
       const double* const normal = row.normal + i * p.targets;
       points.push_back(mixture.draw(row.choice[i], normal));
       for (int32_t j = 0; row.choice[i] < 0 && j < p.targets; ++j)
-        points.back()[static_cast<size_t>(j)] =
-            static_cast<float>(p.broad_mean + p.broad_scale * normal[j]);
+        points.back()[static_cast<size_t>(j)] = static_cast<float>(p.broad_mean + p.broad_scale * normal[j]);
     }
     std::vector<Trace> tilt;
     std::vector<double> score, log_tail, log_defended;
@@ -244,10 +244,10 @@ RegressorSums RegressorReference::take(const Row& row) {
         delta.push_back(d * static_cast<double>(theta[w]));
       }
       backward(layout_.tilt, tilt[i], std::move(delta), nullptr, &d_context);
-      if (p.has_base != 0)
-        mixture.add_gradient(points[i].data(), d, p.tail_weight, log_tail[i], d_mixture);
+      if (p.has_base != 0) mixture.add_gradient(points[i].data(), d, p.tail_weight, log_tail[i], d_mixture);
       if (p.learns_by_divergence != 0)
-        mixture.add_gradient(points[i].data(), -scale * found.share[i], p.defence, log_defended[i], d_mixture);
+        mixture.add_gradient(points[i].data(), -scale * found.share[i], p.defence, log_defended[i],
+                             d_mixture);
     }
     const std::vector<double> by_tilt = backward(layout_.context, context, std::move(d_context), nullptr);
     if (p.has_normalizer != 0) backward(layout_.normalizer, normalizer, {scale * found.d_b}, nullptr);
@@ -293,8 +293,8 @@ int32_t RegressorReference::run(const selfnorm_regressor_run_of& steps) {
       const auto place = static_cast<int32_t>(j);
       const double rate = layout_.normalizer.has(place) ? at.rate * p.normalizer_rate : at.rate;
       adam_move(static_cast<float>(clipping * gradient[j]), static_cast<float>(rate),
-                static_cast<float>(1 - at.rate * p.decay), correction(0.9), correction(0.999), theta[j], mean[j],
-                square[j]);
+                static_cast<float>(1 - at.rate * p.decay), correction(0.9), correction(0.999), theta[j],
+                mean[j], square[j]);
       if (p.is_scale_shared != 0 && layout_.is_of_scale(p, place)) theta[j] = 0;
       average[j] = keep * average[j] + (1 - keep) * theta[j];
     }

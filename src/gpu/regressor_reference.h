@@ -155,9 +155,8 @@ class RegressorReference {
   Trace forward(const RegressorNetwork& network, std::vector<double> x, const uint32_t* levels,
                 const std::vector<double>& start) const;
   // Adds to the gradient; gives the derivatives of the input and, in `first`, of z_1.
-  std::vector<double> backward(const RegressorNetwork& network, const Trace& trace,
-                               std::vector<double> delta, const uint32_t* levels,
-                               std::vector<double>* first = nullptr);
+  std::vector<double> backward(const RegressorNetwork& network, const Trace& trace, std::vector<double> delta,
+                               const uint32_t* levels, std::vector<double>* first = nullptr);
   Objective compare(const std::vector<double>& score, const std::vector<double>& log_q, double b) const;
   double broad(const double* y) const;  // log g
 

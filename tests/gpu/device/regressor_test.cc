@@ -143,10 +143,10 @@ void check_steps(const std::string& name, const Shape& shape) {
     agree(step, "theta", theta, wanted.theta, 1e-4);
     agree(step, "average", average, wanted.average, 1e-4);
     agree(step, "moments", square, wanted.square, 1e-4);
-    agree(step, "numbers", std::vector<double>{got.loss, got.norm, got.b, got.log_ratio, got.effective},
-          std::vector<double>{expected.loss, expected.norm, expected.b, expected.log_ratio,
-                              expected.effective},
-          3e-5);
+    agree(
+        step, "numbers", std::vector<double>{got.loss, got.norm, got.b, got.log_ratio, got.effective},
+        std::vector<double>{expected.loss, expected.norm, expected.b, expected.log_ratio, expected.effective},
+        3e-5);
     agree(step, "event", std::vector<double>{static_cast<double>(got.event)}, std::vector<double>{0}, 0);
   }
   // The same steps as one run give the same bits twice.

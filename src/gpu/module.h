@@ -148,7 +148,7 @@ int selfnorm_row_adagrad(selfnorm_cuda_context*, float* x, float* square, const 
 
 /* Training a network energy s(x) = w . a_L (model/energy/mlp.h has the layers and the order of theta) by
  * minibatches against draws. A run is many steps without a word from the host: their points and rates go to
- * the device at once, their records come back at once. gpu/energy_formula.h has the formulas. */
+ * the device at once, their records come back at once. gpu/energy_reference.h has the formulas. */
 /* Energies know the first two, classes all. */
 enum { SELFNORM_SNL = 0, SELFNORM_NCE = 1, SELFNORM_IS = 2, SELFNORM_RANKING = 3 };
 /* How a step ended: with a move; with a loss or gradient that is not finite; with too few effective draws;

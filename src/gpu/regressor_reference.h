@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "gpu/energy_formula.h"
+#include "gpu/energy_reference.h"
 
 namespace selfnorm::gpu {
 

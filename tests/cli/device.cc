@@ -96,20 +96,13 @@ TEST_F(Device, TrainsDensitiesAndNetworks) {
             0);
   const std::vector<std::string> classes = {"train", "classifier", "rows.svm",    "--objective", "exact",
                                             "--out", "classes",    "--overwrite", "--quiet"};
-  const std::vector<std::string> regressor = {"train",    "regressor",
-                                              "ring.csv", "--header",
-                                              "no",       "--target",
-                                              "1",        "--out",
-                                              "curve",    "--overwrite",
-                                              "--quiet",  "--features",
-                                              "6",        "--joint",
-                                              "6",        "--epochs",
-                                              "3",        "--batch",
-                                              "64",       "--ensemble",
-                                              "1",        "--normalizer-hidden",
-                                              "4",        "--input-noise",
-                                              "0",        "--components",
-                                              "2",        "--no-report"};
+  const std::vector<std::string> regressor = {"train",   "regressor",     "ring.csv", "--target",
+                                              "x2",      "--out",         "curve",    "--overwrite",
+                                              "--quiet", "--features",    "6",        "--joint",
+                                              "6",       "--epochs",      "3",        "--batch",
+                                              "64",      "--ensemble",    "1",        "--normalizer-hidden",
+                                              "4",       "--input-noise", "0",        "--components",
+                                              "2",       "--no-report"};
   for (const auto& [words, run] :
        {std::pair{density, "ring"}, std::pair{language, "lm"}, std::pair{sampled, "sampled"},
         std::pair{classes, "classes"}, std::pair{regressor, "curve"}}) {

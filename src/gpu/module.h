@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define SELFNORM_CUDA_ABI 3
+#define SELFNORM_CUDA_ABI 2
 
 enum { SELFNORM_F32 = 0, SELFNORM_F16 = 1, SELFNORM_BF16 = 2, SELFNORM_F64 = 3 /* sums alone */ };
 

@@ -141,6 +141,9 @@ gpu-test: gpu ## every kernel against the CPU, on this machine's GPU (needs nvcc
 	$(CXX) -std=c++20 -O2 -Isrc tests/gpu/device/energy_test.cc src/gpu/energy_reference.cc build/gpu/libselfnorm_cuda.so \
 	  -Wl,-rpath,$(CURDIR)/build/gpu -Wl,--allow-shlib-undefined -o build/gpu/energy_test
 	build/gpu/energy_test
+	$(CXX) -std=c++20 -O2 -Isrc tests/gpu/device/regressor_test.cc src/gpu/regressor_reference.cc build/gpu/libselfnorm_cuda.so \
+	  -Wl,-rpath,$(CURDIR)/build/gpu -Wl,--allow-shlib-undefined -o build/gpu/regressor_test
+	build/gpu/regressor_test
 	if python3 -c "import torch" 2>/dev/null; then SELFNORM_CUDA_MODULE=build/gpu/libselfnorm_cuda.so python3 tests/gpu/device/torch_test.py; else echo "torch is not installed: its test is skipped"; fi
 
 clean: ## remove the build folders

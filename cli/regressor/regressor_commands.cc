@@ -42,7 +42,7 @@ void Grammar::declare_regressor_commands() {
       .options(header_option_table(arguments_.reader))
       .options(test)
       .options(regressor_option_table(regressor.options));
-  declare_common(training, arguments_.common, kExpansion | kThreads | kCode);
+  declare_common(training, arguments_.common, kExpansion | kThreads | kCode | kTrainingDevice);
 }
 
 }  // namespace selfnorm::cli

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "family/regressor/regression_evaluation.h"
-#include "family/regressor/regression_section.h"
+#include "family/regressor/regression_pictures.h"
 #include "run/report_output.h"
 
 namespace selfnorm::cli {

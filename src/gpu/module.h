@@ -148,7 +148,7 @@ int selfnorm_row_adagrad(selfnorm_cuda_context*, float* x, float* square, const 
 
 /* Training a network energy s(x) = w . a_L (model/energy/mlp.h has the layers and the order of theta) by
  * minibatches against draws. A run is many steps without a word from the host: their points and rates go to
- * the device at once, their records come back at once. gpu/energy_formula.h has the formulas. */
+ * the device at once, their records come back at once. gpu/energy_reference.h has the formulas. */
 /* Energies know the first two, classes all. */
 enum { SELFNORM_SNL = 0, SELFNORM_NCE = 1, SELFNORM_IS = 2, SELFNORM_RANKING = 3 };
 /* How a step ended: with a move; with a loss or gradient that is not finite; with too few effective draws;
@@ -225,6 +225,72 @@ int selfnorm_energy_run(selfnorm_energy*, const selfnorm_energy_run_of*);
 int selfnorm_energy_scores(selfnorm_energy*, const float* points, int64_t count, double* scores);
 /* The gradient of the last step, before it was clipped. */
 int selfnorm_energy_gradient(selfnorm_energy*, float* gradient);
+
+/* Training a regressor (model/regressor/regressor.h has the networks, proposal/conditional/mixture.h the
+ * mixture) by minibatches against draws of its own mixture, which it makes of numbers that come with the
+ * rows. Runs of many steps, as above; gpu/regressor_reference.h has the formulas. */
+typedef struct {
+  int32_t inputs, layers, widths[SELFNORM_MOST_LAYERS];
+} selfnorm_dense_plan; /* model/network/dense_network.h; no layers: what goes in comes out */
+
+typedef struct {
+  uint64_t size; /* sizeof(selfnorm_regressor_plan) */
+  selfnorm_dense_plan features, tilt_features, mixture, context, tilt, normalizer;
+  int32_t numbers, categorical, levels; /* of x: numbers, columns of levels, levels of all of those */
+  int32_t activation;                   /* in the order of math/activation.h */
+  int32_t has_tilt_features;            /* else the tilt reads `features` */
+  int32_t has_tilt, has_normalizer;     /* without a tilt the mixture is all */
+  int32_t targets, components;          /* of the mixture */
+  int32_t is_scale_shared;              /* the weights of the scales of the mixture are held at 0 */
+  int32_t objective;
+  int32_t has_base, learns_from_data, learns_by_divergence;
+  int32_t rows, samples; /* of a step, at most; draws of a row */
+  int32_t most_steps;    /* of a run */
+  int32_t has_weight;
+  double least_scale, spread, broad_mean, broad_scale, tail_weight, defence;
+  double clip, decay, normalizer_rate, average;
+} selfnorm_regressor_plan;
+
+typedef struct {
+  int64_t step;
+  double rate;
+  int32_t rows;    /* of this minibatch */
+  int32_t is_warm; /* the mixture is trained alone */
+} selfnorm_regressor_at;
+
+typedef struct {
+  double loss, norm, log_ratio, effective, b; /* b, log r and effective draws: means over the rows */
+  int64_t event;
+} selfnorm_regressor_record;
+
+/* Of each step, rows of the plan long however many it has. */
+typedef struct {
+  uint64_t size; /* sizeof(selfnorm_regressor_run_of) */
+  int32_t steps;
+  const selfnorm_regressor_at* at;
+  const float* numbers;   /* steps x rows x numbers */
+  const uint32_t* levels; /* steps x rows x categorical: places among the levels of all columns */
+  const float* targets;   /* steps x rows x targets */
+  const double* weight;   /* steps x rows, or NULL */
+  const double* choice;   /* steps x rows x samples: in [0, 1), which component; below 0: the broad one */
+  const double* normal;   /* steps x rows x samples x targets */
+  selfnorm_regressor_record* records; /* steps */
+  int32_t* taken;
+} selfnorm_regressor_run_of;
+
+typedef struct selfnorm_regressor selfnorm_regressor;
+/* All memory is allocated here. Networks that do not fit a multiprocessor are an error that says so. */
+int selfnorm_regressor_open(selfnorm_cuda_context*, const selfnorm_regressor_plan*, selfnorm_regressor** out);
+void selfnorm_regressor_close(selfnorm_regressor*);
+/* theta: that of features, tilt_features, mixture, context, tilt and normalizer, one after the other. */
+int64_t selfnorm_regressor_parameters(const selfnorm_regressor_plan*);
+/* theta, its moving average and Adam's moments; what is NULL stays, or is not asked for. */
+int selfnorm_regressor_put(selfnorm_regressor*, const float* theta, const float* average, const float* mean,
+                           const float* square);
+int selfnorm_regressor_get(selfnorm_regressor*, float* theta, float* average, float* mean, float* square);
+int selfnorm_regressor_run(selfnorm_regressor*, const selfnorm_regressor_run_of*);
+/* The gradient of the last step, before it was clipped. */
+int selfnorm_regressor_gradient(selfnorm_regressor*, float* gradient);
 
 #ifdef __cplusplus
 }

@@ -96,8 +96,16 @@ TEST_F(Device, TrainsDensitiesAndNetworks) {
             0);
   const std::vector<std::string> classes = {"train", "classifier", "rows.svm",    "--objective", "exact",
                                             "--out", "classes",    "--overwrite", "--quiet"};
-  for (const auto& [words, run] : {std::pair{density, "ring"}, std::pair{language, "lm"},
-                                   std::pair{sampled, "sampled"}, std::pair{classes, "classes"}}) {
+  const std::vector<std::string> regressor = {"train",   "regressor",     "ring.csv", "--target",
+                                              "x2",      "--out",         "curve",    "--overwrite",
+                                              "--quiet", "--features",    "6",        "--joint",
+                                              "6",       "--epochs",      "3",        "--batch",
+                                              "64",      "--ensemble",    "1",        "--normalizer-hidden",
+                                              "4",       "--input-noise", "0",        "--components",
+                                              "2",       "--no-report"};
+  for (const auto& [words, run] :
+       {std::pair{density, "ring"}, std::pair{language, "lm"}, std::pair{sampled, "sampled"},
+        std::pair{classes, "classes"}, std::pair{regressor, "curve"}}) {
     for (const char* device : {"cpu", "cuda:0"}) {
       std::vector<std::string> given = words;
       given.insert(given.end(), {"--device", device});
@@ -111,6 +119,9 @@ TEST_F(Device, TrainsDensitiesAndNetworks) {
   other.insert(other.end(), {"--objective", "is", "--device", "cuda"});
   expect_user_error(folder.run(other),
                     "a GPU cannot train this density: found the objective is, expected snl or nce");
+  other = regressor;
+  other.insert(other.end(), {"--lower", "-9", "--device", "cuda"});
+  expect_user_error(folder.run(other), "a GPU cannot train this regressor: found a target with bounds");
   other = classes;
   other[4] = "nce";
   other.insert(other.end(), {"--device", "cuda"});

@@ -1,12 +1,14 @@
-// Pictures of a regressor on data; all are of the first target.
+// Pictures of a regressor on data, all of the first target, and the sections of a report that have them.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
+#include "document/document.h"
 #include "document/figure.h"
 #include "document/picture.h"
+#include "document/section/audit_section.h"
 #include "family/regressor/regression_evaluation.h"
 
 namespace selfnorm {
@@ -61,5 +63,23 @@ std::vector<Picture> feature_pictures(const ShownRows& rows, const std::string& 
 // The numeric column along which the predicted median goes farthest while it goes through the central 90% of
 // its values; empty: there is none. Of many columns some, evenly spread, are tried.
 std::string telling_feature(const ShownRows& rows);
+
+// What is shown of a regressor on data: cards; the sections "Predictions" (fan; heat and profile along the
+// column that tells most), "Calibration" (pit, coverage) and "Normalisation" (errors of log-densities with
+// b(x); b against A).
+
+struct RegressionNames {
+  std::string data;  // what the rows are
+  RowsPart part = RowsPart::kNone;
+  std::vector<uint64_t> places = {};  // of the rows evaluated in their file; empty: 0, 1, ...
+};
+
+// `rows` are those evaluated, or some of them. A picture that cannot be had is a note that says why.
+void add_regression(const ShownRows& rows, const RegressionEvaluation& evaluation,
+                    const RegressionNames& names, ReportDocument& document);
+
+// Of inputs without targets; `rows` are those audited.
+void add_regression_inputs(const ShownRows& rows, const NormalizerAudit& audit, const RegressionNames& names,
+                           ReportDocument& document);
 
 }  // namespace selfnorm

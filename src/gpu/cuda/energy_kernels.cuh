@@ -1,11 +1,10 @@
 // The three kernels of a step of a network energy: every block takes a few points forward and back and leaves a gradient of
-// its own; these are added in the order of the blocks; Adam moves theta by what follows from the sums (energy_formula.h).
+// its own; these are added in the order of the blocks; Adam moves theta by what follows from the sums (energy_reference.h).
 // theta is kept twice, with each matrix also transposed, so that both ways read weights in the order of the threads.
 #pragma once
 
 #include <cuda_runtime.h>
 
-#include "gpu/energy_formula.h"
 #include "gpu/energy_reference.h"
 
 namespace selfnorm::gpu {

@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "math/kernels.h"
+#include "math/parallel.h"
 #include "math/process/shared_loop.h"
 #include "proposal/conditional/mixture_row.h"
 #include "proposal/density/gaussian_terms.h"
@@ -76,6 +77,11 @@ void cut(const Points& y, std::span<uint64_t> cell, size_t parts, std::vector<Ce
   std::ranges::nth_element(cell, cell.begin() + static_cast<ptrdiff_t>(place), {}, key);
   cut(y, cell.first(std::max<size_t>(1, place)), left, out);
   cut(y, cell.subspan(place), parts - left, out);
+}
+
+// Which component a draw of q_w is of: below 0 the broad one, else as `chosen` takes it.
+double draw_choice(RandomStream& random, double w) {
+  return w > 0 && random.uniform() < w ? -1 : random.uniform();
 }
 
 // The k with u in the k-th part of [0, 1) by the weights pi, or the last that has any.
@@ -231,6 +237,20 @@ void ConditionalMixture::sample_between(std::span<const float> parameters, doubl
   }
 }
 
+void ConditionalMixture::sample_numbers(uint64_t rows, double w, uint64_t seed, std::span<double> choice,
+                                        std::span<double> normal) const {
+  SELFNORM_CHECK(!is_bounded() && choice.size() % rows == 0 &&
+                 normal.size() == choice.size() * shape_.dimension);
+  const size_t each = choice.size() / rows, width = each * shape_.dimension;
+  parallel_ranges(rows, std::max<size_t>(1, 1024 / width), [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      RandomStream random(seed, i);
+      for (double& u : choice.subspan(i * each, each)) u = draw_choice(random, w);
+      fill_normals(random, normal.subspan(i * width, width));
+    }
+  });
+}
+
 // Stream i: which component for each of the draws of row i, then their coordinates.
 void ConditionalMixture::sample(const Points& parameters, uint64_t each, double w, uint64_t seed,
                                 std::span<float> y) const {
@@ -250,8 +270,10 @@ void ConditionalMixture::sample(const Points& parameters, uint64_t each, double 
         continue;
       }
       RandomStream random(seed, i);
-      for (size_t& k : component)
-        k = w > 0 && random.uniform() < w ? components : chosen(row, components, random.uniform());
+      for (size_t& k : component) {
+        const double u = draw_choice(random, w);
+        k = u < 0 ? components : chosen(row, components, u);
+      }
       if (!is_bounded()) fill_normals(random, draw);
       for (size_t n = 0, at = 0; n < each; ++n)
         for (size_t j = 0; j < d; ++j, ++at) {

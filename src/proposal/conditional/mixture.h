@@ -48,6 +48,10 @@ class ConditionalMixture {
                     std::span<float> d) const;
   // `each` draws of q_w for every row of parameters, row after row: stream i of `seed` for row i.
   void sample(const Points& parameters, uint64_t each, double w, uint64_t seed, std::span<float> y) const;
+  // Without bounds: the numbers that these draws of so many rows are made of, `each` x dimension normals and
+  // `each` choices a row: in [0, 1), which component; below 0: the broad one.
+  void sample_numbers(uint64_t rows, double w, uint64_t seed, std::span<double> choice,
+                      std::span<double> normal) const;
   // Draws of q_w given that they are in [from, to], which is inside the support and may be infinite; one
   // dimension. By Fisher's identity the mean over them of d log q_w(y) is that of the log mass of the
   // interval.

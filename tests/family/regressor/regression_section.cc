@@ -1,4 +1,4 @@
-#include "family/regressor/regression_section.h"
+#include "family/regressor/regression_pictures.h"
 
 #include <gtest/gtest.h>
 

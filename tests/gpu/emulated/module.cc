@@ -12,6 +12,7 @@
 
 #include "gpu/energy_reference.h"
 #include "gpu/head_reference.h"
+#include "gpu/regressor_reference.h"
 
 struct selfnorm_cuda_context {
   std::string error;
@@ -254,6 +255,53 @@ int selfnorm_energy_run(selfnorm_energy* energy, const selfnorm_energy_run_of* r
 int selfnorm_energy_scores(selfnorm_energy* energy, const float* points, int64_t count, double* scores) {
   for (int64_t i = 0; i < count; ++i)
     scores[i] = energy->reference.point(points + i * energy->plan.inputs, false, [](double) { return 0.0; });
+  return 0;
+}
+
+struct selfnorm_regressor {
+  RegressorReference reference;
+};
+
+int selfnorm_regressor_open(selfnorm_cuda_context* context, const selfnorm_regressor_plan* plan,
+                            selfnorm_regressor** out) {
+  *out = nullptr;
+  if (plan->samples > 1000) {  // where no device would have the room
+    context->error = "a row does not fit";
+    return 1;
+  }
+  *out = new selfnorm_regressor{RegressorReference(*plan)};
+  return 0;
+}
+void selfnorm_regressor_close(selfnorm_regressor* regressor) { delete regressor; }
+int64_t selfnorm_regressor_parameters(const selfnorm_regressor_plan* plan) {
+  return RegressorLayout(*plan).parameters;
+}
+int selfnorm_regressor_put(selfnorm_regressor* regressor, const float* theta, const float* average,
+                           const float* mean, const float* square) {
+  RegressorReference& r = regressor->reference;
+  const auto take = [](std::vector<float>& to, const float* from) {
+    if (from != nullptr) to.assign(from, from + to.size());
+  };
+  take(r.theta, theta);
+  take(r.average, average);
+  take(r.mean, mean);
+  take(r.square, square);
+  return 0;
+}
+int selfnorm_regressor_get(selfnorm_regressor* regressor, float* theta, float* average, float* mean,
+                           float* square) {
+  const RegressorReference& r = regressor->reference;
+  const auto give = [](float* to, const std::vector<float>& from) {
+    if (to != nullptr) std::memcpy(to, from.data(), from.size() * sizeof(float));
+  };
+  give(theta, r.theta);
+  give(average, r.average);
+  give(mean, r.mean);
+  give(square, r.square);
+  return 0;
+}
+int selfnorm_regressor_run(selfnorm_regressor* regressor, const selfnorm_regressor_run_of* run) {
+  *run->taken = regressor->reference.run(*run);
   return 0;
 }
 

@@ -1,12 +1,10 @@
 #include "family/density/train/device_density.h"
 
 #include <algorithm>
-#include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/failure.h"
-#include "base/interruption.h"
 #include "math/activation.h"
 
 namespace selfnorm {
@@ -58,7 +56,7 @@ std::unique_ptr<DeviceDensity> DeviceDensity::on_chosen_device(DensityProblem& p
     plan->objective = options.objective;
     plan->rows = static_cast<int32_t>(options.rows);
     plan->samples = static_cast<int32_t>(o.samples);
-    plan->most_steps = kMostSteps;
+    plan->most_steps = DeviceRuns<Prepared, selfnorm_energy_record>::kMostSteps;
     plan->has_log_q = options.has_log_q;
     plan->is_learned = options.is_learned;
     plan->is_guarded = options.is_guarded;
@@ -81,7 +79,15 @@ std::unique_ptr<DeviceDensity> DeviceDensity::on_chosen_device(DensityProblem& p
 
 DeviceDensity::DeviceDensity(const GpuDevice& device, DensityProblem& problem,
                              const selfnorm_energy_plan& plan, DeviceDensityOptions options)
-    : device_(device), problem_(problem), options_(std::move(options)), plan_(plan) {
+    : device_(device),
+      problem_(problem),
+      options_(std::move(options)),
+      plan_(plan),
+      runs_({options_.end,
+             [this](uint64_t first, uint64_t steps, Prepared& out) { prepare(first, steps, out); },
+             [this](const Prepared& prepared, std::span<selfnorm_energy_record> records) {
+               return run(prepared, records);
+             }}) {
   SELFNORM_CHECK(static_cast<uint64_t>(device.module().selfnorm_energy_parameters(&plan)) ==
                  problem.energy().parameters().size());
   device.must(device.module().selfnorm_energy_open(device.context(), &plan, &energy_));
@@ -90,53 +96,31 @@ DeviceDensity::DeviceDensity(const GpuDevice& device, DensityProblem& problem,
 
 DeviceDensity::~DeviceDensity() { device_.module().selfnorm_energy_close(energy_); }
 
-void DeviceDensity::prepare(uint64_t first, Prepared& out) const {
-  out.first = first;
-  out.steps = 0;  // unless all are made
-  const uint64_t end = std::min(first + kMostSteps, options_.end(first)),
-                 points = options_.rows + static_cast<uint64_t>(plan_.samples);
+void DeviceDensity::prepare(uint64_t first, uint64_t steps, Prepared& out) const {
+  const uint64_t points = options_.rows + static_cast<uint64_t>(plan_.samples);
   const uint64_t numbers = points * static_cast<uint64_t>(plan_.inputs);
-  out.points.resize((end - first) * numbers);
-  out.log_q.resize(options_.has_log_q ? (end - first) * points : 0);
+  out.points.resize(steps * numbers);
+  out.log_q.resize(options_.has_log_q ? steps * points : 0);
   out.at.clear();
-  for (uint64_t i = 0; i < end - first; ++i) {
+  for (uint64_t i = 0; i < steps; ++i) {
     options_.points(
         first + i, std::span(out.points).subspan(i * numbers, numbers),
         options_.has_log_q ? std::span(out.log_q).subspan(i * points, points) : std::span<double>());
     out.at.push_back(options_.at(first + i));
   }
-  out.steps = end - first;
 }
 
-const selfnorm_energy_record& DeviceDensity::record(uint64_t at) {
-  if (!records_.empty() && at >= first_ && at < first_ + records_.size()) return records_[at - first_];
-  if (next_.steps > 0 && next_.first == at)
-    std::swap(now_, next_);
-  else
-    prepare(at, now_);
-  next_.steps = 0;
-  records_.assign(now_.steps, {});
-  first_ = at;
+int32_t DeviceDensity::run(const Prepared& prepared, std::span<selfnorm_energy_record> records) const {
   int32_t taken = 0;
   const selfnorm_energy_run_of run{.size = sizeof(run),
-                                   .steps = static_cast<int32_t>(now_.steps),
-                                   .at = now_.at.data(),
-                                   .points = now_.points.data(),
-                                   .log_q = options_.has_log_q ? now_.log_q.data() : nullptr,
-                                   .records = records_.data(),
+                                   .steps = static_cast<int32_t>(records.size()),
+                                   .at = prepared.at.data(),
+                                   .points = prepared.points.data(),
+                                   .log_q = options_.has_log_q ? prepared.log_q.data() : nullptr,
+                                   .records = records.data(),
                                    .taken = &taken};
-  std::future<int> running =
-      std::async(std::launch::async, [&] { return device_.module().selfnorm_energy_run(energy_, &run); });
-  // The device has moved on, so whoever interrupts waits for the end of its run.
-  const uint64_t end = at + now_.steps;
-  try {
-    if (options_.end(end) > end) prepare(end, next_);
-  } catch (const Interrupted&) {
-    next_.steps = 0;
-  }
-  device_.must(running.get());
-  records_.resize(static_cast<size_t>(taken));
-  return records_.front();
+  device_.must(device_.module().selfnorm_energy_run(energy_, &run));
+  return taken;
 }
 
 void DeviceDensity::continue_from(uint64_t at, double rate) {

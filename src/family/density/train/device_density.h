@@ -29,8 +29,6 @@ struct DeviceDensityOptions {
 
 class DeviceDensity {
  public:
-  static constexpr uint64_t kMostSteps = 64;  // of a run
-
   // Everything but theta that the next step depends on.
   struct Rest {
     std::vector<float> mean, square, remembered;
@@ -45,13 +43,12 @@ class DeviceDensity {
 
   std::string name() const { return device_.name(); }
 
-  // Of step `at`; takes the steps from there to the end of their run unless that is done.
-  const selfnorm_energy_record& record(uint64_t at);
-  bool is_end(uint64_t at) const { return at + 1 == first_ + records_.size(); }  // of its run
+  // As DeviceRuns (gpu/device.h).
+  const selfnorm_energy_record& record(uint64_t at) { return runs_.record(at); }
+  bool is_end(uint64_t at) const { return runs_.is_end(at); }
+  void forget() { runs_.forget(); }
   // The move of the last step, which had drifted, with the state and the rate given; the run is over.
   void continue_from(uint64_t at, double rate);
-  // What was taken is over: the next record begins a run.
-  void forget() { records_.clear(); }
 
   // s(x_i) with the device's theta.
   void score(const Points& x, std::span<double> s) const;
@@ -66,7 +63,6 @@ class DeviceDensity {
 
  private:
   struct Prepared {
-    uint64_t first = 0, steps = 0;
     std::vector<selfnorm_energy_at> at;
     std::vector<float> points;
     std::vector<double> log_q;
@@ -74,16 +70,15 @@ class DeviceDensity {
 
   DeviceDensity(const GpuDevice& device, DensityProblem& problem, const selfnorm_energy_plan& plan,
                 DeviceDensityOptions options);
-  void prepare(uint64_t first, Prepared& out) const;
+  void prepare(uint64_t first, uint64_t steps, Prepared& out) const;
+  int32_t run(const Prepared& prepared, std::span<selfnorm_energy_record> records) const;
 
   const GpuDevice& device_;
   DensityProblem& problem_;
   DeviceDensityOptions options_;
   selfnorm_energy_plan plan_;
   selfnorm_energy* energy_ = nullptr;
-  Prepared now_, next_;
-  uint64_t first_ = 0;
-  std::vector<selfnorm_energy_record> records_;  // of the steps from first_ on
+  DeviceRuns<Prepared, selfnorm_energy_record> runs_;
 };
 
 }  // namespace selfnorm

@@ -193,6 +193,7 @@ RegressorMember::RegressorMember(const RegressorProblem& problem, uint64_t seed,
   plan_.keeps_best = !valid_rows_.empty();
   plan_.patience = options_.patience;
   warm_steps_ = tilt_step_ ? static_cast<uint64_t>(options_.warm_up * static_cast<double>(plan_.steps)) : 0;
+  open_device();
 }
 
 void RegressorMember::read_batch(uint64_t at) {
@@ -247,7 +248,17 @@ void RegressorMember::draw_targets(uint64_t at, bool is_tilted) {
   }
 }
 
+Step RegressorMember::begin() {
+  if (device_) put_on_device();
+  return {};
+}
+
 Step RegressorMember::gradient(uint64_t at) {
+  if (device_) {
+    const selfnorm_regressor_record& found = device_->record(at);
+    is_between_runs_ = false;
+    return found.event == SELFNORM_STEP_MOVED ? Step{} : Step::diverged();
+  }
   read_batch(at);
   const bool is_tilted = this->is_tilted(at);
   std::fill(adam_.gradient.begin(), adam_.gradient.end(), 0.0f);
@@ -283,9 +294,14 @@ Step RegressorMember::gradient(uint64_t at) {
   return adam_.is_finite(terms_.loss) ? Step{} : Step::diverged();
 }
 
-Step RegressorMember::move(uint64_t at, double factor) {
+double RegressorMember::rate(uint64_t at, double factor) const {
   const double ramp = std::min(1.0, static_cast<double>(at + 1) / static_cast<double>(options_.ramp + 1));
-  const double rate = options_.learning_rate * ramp * factor;
+  return options_.learning_rate * ramp * factor;
+}
+
+Step RegressorMember::move(uint64_t at, double factor) {
+  if (device_) return device_move(at);
+  const double rate = this->rate(at, factor);
   adam_.begin(theta_, rate);
   for (size_t i = 0; i < gradient_parts_.size(); ++i)
     adam_.move(theta_, parameters_.offset(i), gradient_parts_[i].size(), rate * rate_factor_[i]);
@@ -296,6 +312,67 @@ Step RegressorMember::move(uint64_t at, double factor) {
   move_average(theta_, at, options_.average, average_);
   loss_.add(terms_.loss);
   taken_ = at + 1;
+  return {};
+}
+
+// Runs end where parameters are looked at.
+void RegressorMember::open_device() {
+  device_ = DeviceRegressor::on_chosen_device(
+      problem_, networks_,
+      {.rows = minibatches_.size(),
+       .end =
+           [this](uint64_t at) {
+             return std::min((at / plan_.check_every + 1) * plan_.check_every, plan_.steps);
+           },
+       .read =
+           [this, schedule = Schedule{plan_.schedule, plan_.steps, plan_.epoch}](
+               uint64_t at, const DeviceRegressorStep& out) {
+             return read_for_device(at, schedule.factor(at), out);
+           }});
+}
+
+selfnorm_regressor_at RegressorMember::read_for_device(uint64_t at, double factor,
+                                                       const DeviceRegressorStep& out) {
+  read_batch(at);
+  const uint64_t n = batch_.rows;
+  std::ranges::copy(batch_.number, out.number.begin());
+  std::ranges::copy(target_, out.target.begin());
+  std::ranges::copy(weight_, out.weight.begin());
+  uint32_t first = 0;  // level of a column among those of all
+  for (uint64_t k = 0; k < batch_.categorical; first += problem_.model().encoder.levels()[k++])
+    for (uint64_t i = 0; i < n; ++i)
+      out.level[i * batch_.categorical + k] = first + batch_.level[i * batch_.categorical + k];
+  if (is_tilted(at))
+    problem_.mixture().sample_numbers(n, options_.defence, candidate_sample_seed(options_.seed, at),
+                                      out.choice.first(n * options_.samples),
+                                      out.normal.first(n * options_.samples * problem_.targets().columns));
+  return {.step = static_cast<int64_t>(at),
+          .rate = rate(at, factor),
+          .rows = static_cast<int32_t>(n),
+          .is_warm = is_tilted(at) ? 0 : 1};
+}
+
+void RegressorMember::put_on_device() {
+  AdaptiveState<float>& adam = adam_.optimiser().state();
+  device_->put({.theta = theta_, .average = average_, .mean = adam.mean, .square = adam.square});
+}
+
+Step RegressorMember::device_move(uint64_t at) {
+  const selfnorm_regressor_record found = device_->record(at);
+  terms_ = {.loss = found.loss,
+            .log_ratio = found.log_ratio,
+            .effective_samples = found.effective,
+            .has_estimate = is_tilted(at) && objective_entry(options_.objective).uses_estimate};
+  device_b_ = found.b;
+  adam_.note_norm(found.norm);
+  loss_.add(terms_.loss);
+  taken_ = at + 1;
+  is_between_runs_ = device_->is_end(at);
+  if (is_between_runs_) {
+    read_batch(at);
+    device_->get({.theta = theta_, .average = average_, .mean = {}, .square = {}});
+    device_->forget();
+  }
   return {};
 }
 
@@ -339,6 +416,8 @@ void RegressorMember::require_usable(std::span<const uint64_t> rows) const {
 void RegressorMember::measure(Progress& progress) {
   progress.loss = loss_.report();
   progress.gradient_norm = adam_.norm();
+  if (device_ && taken_ > 0 && is_tilted(taken_ - 1) && tilt_step_->uses_normalizer())
+    progress.log_normalizer = device_b_;
   if (taken_ > 0 && is_tilted(taken_ - 1) && tilt_step_->uses_normalizer() && !pass_.normalizer().empty()) {
     double sum = 0;
     for (const double b : pass_.normalizer()) sum += b;
@@ -351,6 +430,11 @@ void RegressorMember::measure(Progress& progress) {
 }
 
 void RegressorMember::state(CheckpointFields& fields, uint64_t steps_taken) {
+  if (device_ && !fields.reads()) {
+    AdaptiveState<float>& adam = adam_.optimiser().state();
+    device_->get({.theta = theta_, .average = average_, .mean = adam.mean, .square = adam.square});
+    adam.step = taken_;
+  }
   fields("theta", theta_);
   fields("average", average_);
   loss_.state(fields);
@@ -359,6 +443,7 @@ void RegressorMember::state(CheckpointFields& fields, uint64_t steps_taken) {
   taken_ = steps_taken;
   use(theta_);
   if (taken_ > 0) read_batch(taken_ - 1);  // of the last step, which may have been the last of all
+  if (device_) put_on_device();
 }
 
 RegressorMember::Result RegressorMember::finish(const RunOutcome& outcome) {

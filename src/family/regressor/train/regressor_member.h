@@ -14,6 +14,7 @@
 #include "engine/clipped_adam.h"
 #include "engine/engine.h"
 #include "engine/minibatches.h"
+#include "family/regressor/train/device_regressor.h"
 #include "family/regressor/train/regressor_problem.h"
 #include "family/regressor/train/regressor_step.h"
 #include "model/regressor/regressor.h"
@@ -111,8 +112,10 @@ class RegressorMember final : public Problem {
                   std::vector<uint64_t> valid_rows);
 
   const Plan& plan() const override { return plan_; }
+  Step begin() override;
   Step gradient(uint64_t at) override;
   Step move(uint64_t at, double factor) override;
+  bool is_between_runs() const override { return !device_ || is_between_runs_; }
   void measure(Progress& progress) override;
   Check check(Progress& progress) override;
   void take(Snapshot& out) const override { out.floats = average_; }
@@ -129,11 +132,18 @@ class RegressorMember final : public Problem {
     bool is_mixture_alone = false;  // although a tilt was trained
   };
   Result finish(const RunOutcome& outcome);
+  // Of the GPU that takes its steps; empty: the CPU does.
+  std::string device() const { return device_ ? device_->name() : ""; }
 
  private:
   bool is_tilted(uint64_t step) const { return tilt_step_ != nullptr && step >= warm_steps_; }
   void read_batch(uint64_t at);
   void draw_targets(uint64_t at, bool is_tilted);
+  double rate(uint64_t at, double factor) const;
+  void open_device();
+  void put_on_device();
+  selfnorm_regressor_at read_for_device(uint64_t at, double factor, const DeviceRegressorStep& out);
+  Step device_move(uint64_t at);
   void use(std::span<const float> parameters);
   void require_usable(std::span<const uint64_t> rows) const;
   void settle_result(bool is_checked, bool is_tilted, std::optional<double>& check);
@@ -162,6 +172,11 @@ class RegressorMember final : public Problem {
   std::vector<uint32_t> own_row_;
   RegressorStepTerms terms_;
   LossMean loss_;
+
+  // On a GPU: parameters here are those of the end of its last run.
+  std::unique_ptr<DeviceRegressor> device_;
+  bool is_between_runs_ = true;
+  double device_b_ = 0;  // mean of the last step
 };
 
 }  // namespace selfnorm

@@ -1,12 +1,11 @@
 // One objective on one minibatch. The networks of x have run: a step sees a row of mixture parameters, a
 // context and b for every target, and gives the derivatives with respect to them and to the parameters of the
-// tilt. One file a kind of objective:
-//     regressor_candidates.cc   snl, is, nce, ranking-nce of objective/registry.h against draws of
-//                               the proposal; nce+ and kld-is: nce and is with a jittered target,
-//                               y + noise e, e ~ N(0, I): NCE+ [Gustafsson et al. 2020], and the Monte Carlo
-//                               form of KL(N(y, noise^2) || p)
-//     regressor_step.cc         mcmc: contrast with Langevin chains that start at the target;
-//                               sm, dsm: derivatives in y
+// tilt. Three kinds of objective:
+//     candidates   snl, is, nce, ranking-nce of objective/registry.h against draws of the proposal; nce+ and
+//                  kld-is: nce and is with a jittered target, y + noise e, e ~ N(0, I): NCE+ [Gustafsson et
+//                  al. 2020], and the Monte Carlo form of KL(N(y, noise^2) || p)
+//     chains       mcmc: contrast with Langevin chains that start at the target
+//     matching     sm, dsm: derivatives in y
 // The likelihood of the mixture itself, which is how the proposal is learned from data, belongs to the
 // trainer.
 #pragma once
@@ -71,6 +70,5 @@ class RegressorStep {
 
 // Throws Error for an unknown objective, and for mdn, which has no step but the likelihood.
 std::unique_ptr<RegressorStep> make_regressor_step(const RegressorParts& parts);
-std::unique_ptr<RegressorStep> make_candidate_regressor_step(const RegressorParts& parts);
 
 }  // namespace selfnorm

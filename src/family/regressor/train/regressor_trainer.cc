@@ -55,6 +55,7 @@ class Ensemble final : public Members {
     Rows rows = i < race_.heats() && race_.folds() > 1 ? fold_of(race_.folds(), race_.fold(i)) : rows_of(own);
     member_ = std::make_unique<RegressorMember>(*problem_, member_seed(own), std::move(rows.train),
                                                 std::move(rows.valid));
+    device_ = member_->device();
     return *member_;
   }
 
@@ -121,6 +122,12 @@ class Ensemble final : public Members {
     fields("members.stopped", stopped_);
   }
 
+  // What tells the bits of a GPU from those of others, in the mark of a checkpoint.
+  std::string device_mark() const {
+    const std::string name = DeviceRegressor::name_for(*problem_);
+    return name.empty() ? name : " on " + name;
+  }
+
   RegressorResult result(RunOutcome outcome) {
     RegressorResult out;
     const bool is_interrupted = outcome.ending == Ending::interrupted;
@@ -139,6 +146,7 @@ class Ensemble final : public Members {
     nlohmann::ordered_json training = nlohmann::ordered_json::parse(
         regressor_training_json(options, out.reason, train_rows_.size(), taken_));
     if (race_.heats() > 0) training["race"] = race_.record();
+    if (!device_.empty()) training["device"] = device_;
     out.model = problem_->release();
     out.model.members = std::move(done_);
     out.model.normalizer_kind = normalizer_kind();
@@ -226,6 +234,7 @@ class Ensemble final : public Members {
   RegressorRace race_;
   std::unique_ptr<RegressorProblem> problem_;  // of the heat, or of the members
   std::unique_ptr<RegressorMember> member_;    // the one in training
+  std::string device_;                         // that takes its steps; empty: the CPU
   std::vector<RegressorNetworks> done_;
   std::vector<std::vector<float>> saved_;  // the parameters of those
   double check_sum_ = 0;
@@ -240,8 +249,9 @@ RegressorResult train_regressor(const Frame& frame, const std::vector<std::strin
                                 TrainObserver& observer) {
   options.validate();
   const ThreadLimit limit(options.threads);
-  const std::string mark = regressor_fingerprint(frame, targets, train_rows, valid_rows, options);
   Ensemble ensemble(frame, targets, train_rows, valid_rows, options, observer);
+  const std::string mark =
+      regressor_fingerprint(frame, targets, train_rows, valid_rows, options) + ensemble.device_mark();
   return ensemble.result(run(ensemble, checkpoint, mark, observer));
 }
 

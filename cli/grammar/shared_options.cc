@@ -54,12 +54,11 @@ void declare_common(Declaration& command, CommonArguments& common, unsigned grou
     table.add(
         "device", &common.device,
         "What takes the steps: cpu, cuda or cuda:N (an NVIDIA GPU; mlp energies with snl or nce; regressors "
-        "of "
-        "numbers without bounds, with mdn, snl, nce, is or ranking-nce; classifiers "
-        "without an encoder, but for snl, is, nce and ranking-nce on sparse rows; the output layer, with "
-        "those or exact or penalty, of language models and of classifiers with an encoder), or auto, a GPU "
-        "where there is one that can and the work is large. Those of one GPU have the same bits each time, "
-        "and differ from the CPU's by rounding");
+        "of numbers without bounds, with mdn, snl, nce, is or ranking-nce; classifiers without an encoder, "
+        "but for snl, is, nce and ranking-nce on sparse rows; the output layer, with those or exact or "
+        "penalty, of language models and of classifiers with an encoder), or auto, a GPU where there is one "
+        "that can, and, for classes, the work is large. Those of one GPU have the same bits each time, and "
+        "differ from the CPU's by rounding");
   if (groups & kCode)
     table.add("allow-code", &common.allow_code,
               "Load TorchScript modules, which are programs that run with your rights; SELFNORM_ALLOW_CODE=1 "

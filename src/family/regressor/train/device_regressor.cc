@@ -94,6 +94,8 @@ std::unique_ptr<DeviceRegressor> DeviceRegressor::on_chosen_device(const Regress
   }
   selfnorm_regressor_plan plan = regressor_plan(problem, networks);
   plan.rows = static_cast<int32_t>(options.rows);
+  SELFNORM_CHECK(static_cast<uint64_t>(choice.device->module().selfnorm_regressor_parameters(&plan)) ==
+                 options.parameters);
   try {
     return std::unique_ptr<DeviceRegressor>(new DeviceRegressor(*choice.device, plan, std::move(options)));
   } catch (const Error& error) {

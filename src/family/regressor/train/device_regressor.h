@@ -30,7 +30,7 @@ struct DeviceRegressorStep {
 };
 
 struct DeviceRegressorOptions {
-  uint64_t rows;                          // of a minibatch, at most
+  uint64_t rows, parameters;              // of a minibatch, at most; of all networks
   std::function<uint64_t(uint64_t)> end;  // as DeviceRuns says
   std::function<selfnorm_regressor_at(uint64_t, const DeviceRegressorStep&)> read;
 };

@@ -320,6 +320,7 @@ void RegressorMember::open_device() {
   device_ = DeviceRegressor::on_chosen_device(
       problem_, networks_,
       {.rows = minibatches_.size(),
+       .parameters = parameters_.size(),
        .end =
            [this](uint64_t at) {
              return std::min((at / plan_.check_every + 1) * plan_.check_every, plan_.steps);

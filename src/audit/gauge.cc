@@ -101,36 +101,39 @@ GaugeRegression::GaugeRegression(const ExampleSource& source, uint32_t features)
     : source_(source), features_(features) {
   SELFNORM_CHECK(source.columns() <= features);
   const bool small = source.columns() <= kLargestRegression;
-  const bool is_quick = LeastSquares::is_quick(source.columns(), source.examples());
   if (source.is_joint()) {
     if (!small)
       throw Error(
           "models of alternatives with more than 4,096 features cannot be normalised without loss yet");
     moments_ = std::make_unique<Moments>(free_directions(source));
-  } else if (small && is_quick) {
+  } else if (small && (is_quick() || source.examples() > source.columns())) {
     moments_ = std::make_unique<Moments>(source.columns());
   }
 }
 
 GaugeRegression::~GaugeRegression() = default;
 
-void GaugeRegression::add(const Dataset& block, std::span<const double> log_z) {
-  if (moments_)
-    moments_->add(block, log_z);
-  else
-    log_z_.insert(log_z_.end(), log_z.begin(), log_z.end());
+bool GaugeRegression::is_quick() const {
+  return source_.is_joint() || LeastSquares::is_quick(source_.columns(), source_.examples());
 }
 
-LinearFit GaugeRegression::finished(bool for_prediction) const {
-  LinearFit out = moments_         ? moments_->fit(for_prediction)
-                  : for_prediction ? iterative_fit_for_prediction(source_, log_z_)
-                                   : iterative_fit(source_, log_z_);
+void GaugeRegression::add(const Dataset& block, std::span<const double> log_z) {
+  if (moments_) moments_->add(block, log_z);
+  if (!moments_ || !is_quick()) log_z_.insert(log_z_.end(), log_z.begin(), log_z.end());
+}
+
+LinearFit GaugeRegression::fit() const {
+  LinearFit out = moments_ ? moments_->fit(false) : iterative_fit(source_, log_z_);
   out.slope.resize(features_);
   return out;
 }
 
-LinearFit GaugeRegression::fit() const { return finished(false); }
-LinearFit GaugeRegression::fit_for_prediction() const { return finished(true); }
+LinearFit GaugeRegression::fit_for_prediction() const {
+  LinearFit out =
+      moments_ && is_quick() ? moments_->fit(true) : iterative_fit_for_prediction(source_, log_z_);
+  out.slope.resize(features_);
+  return out;
+}
 
 GaugeVariance gauge_variance(double variance, const LinearFit& fit, uint64_t n) {
   GaugeVariance out{variance, fit.residual_variance, std::nullopt};

@@ -20,8 +20,8 @@ namespace selfnorm {
 class GaugeRegression {
  public:
   // Keeps a reference. Joint sources are read once, for their free directions. Beyond kLargestRegression
-  // features, and for thousands with few rows, the log-normalizers are kept and the regression reads the
-  // source again, some dozens of times.
+  // features the log-normalizers are kept and the regression reads the source again and again; that for
+  // prediction from thousands of features with few rows, too.
   GaugeRegression(const ExampleSource& source, uint32_t features);
   ~GaugeRegression();
 
@@ -33,7 +33,7 @@ class GaugeRegression {
 
  private:
   class Moments;
-  LinearFit finished(bool for_prediction) const;
+  bool is_quick() const;  // the fit for prediction, by moments
 
   const ExampleSource& source_;
   uint32_t features_;

@@ -28,7 +28,8 @@ class Fitting {
         is_mlp_(options.kind == "mlp"),
         left_over_(source.examples()) {
     std::tie(training_, held_out_) = random_split(source.examples(), options.hold_out, options.network.seed);
-    progress_.total = training_.size() * (1 + (is_mlp_ ? options.network.epochs : 0));
+    progress_.total =
+        training_.size() * ((options.linear == nullptr ? 1 : 0) + (is_mlp_ ? options.network.epochs : 0));
   }
 
   AmortisedFit operator()() {

@@ -18,6 +18,16 @@ double certified_error(std::vector<double> sizes, double rho, double confidence,
   return *place;
 }
 
+uint64_t inputs_needed(double rho, double confidence, size_t rungs) {
+  const double each = (1 - confidence) / static_cast<double>(std::max<size_t>(1, rungs));
+  return static_cast<uint64_t>(std::ceil(std::log(each) / std::log1p(-rho)));
+}
+
+uint64_t fitted_of(uint64_t n, uint64_t needed, uint64_t fewest) {
+  const uint64_t usual = n * 45 / 100;
+  return n < needed + fewest ? usual : std::clamp(n - needed, fewest, std::max(usual, fewest));
+}
+
 std::vector<runtime::Rung> certified_together(const std::vector<RungErrors>& measured, double rho,
                                               double confidence) {
   std::vector<runtime::Rung> out;

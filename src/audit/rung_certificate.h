@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "selfnorm/runtime/ladder_layout.h"
@@ -13,6 +14,15 @@ namespace selfnorm {
 // a share rho of inputs are within it, and within those of the other rungs that were measured on the same
 // inputs. Infinite when n is too small.
 double certified_error(std::vector<double> sizes, double rho, double confidence, size_t rungs);
+
+// How many inputs certify any error at all of so many rungs: with none beyond it, (1 - rho)^n <= (1 -
+// confidence) / m.
+uint64_t inputs_needed(double rho, double confidence, size_t rungs);
+
+// How many of n inputs rungs are fitted to: 45%, and fewer, though not below `fewest`, where the others would
+// be less than `needed`. By their number alone, so that the others are as good as new. (Rungs fitted to all
+// of them are not certified by what folds left out: docs/decisions/0015-ladder.md.)
+uint64_t fitted_of(uint64_t n, uint64_t needed, uint64_t fewest);
 
 struct RungErrors {
   runtime::Rung rung;          // name, kind, cost

@@ -72,8 +72,8 @@ SumLeast scaled_product_t(LabelSpace space, const Real* x, const Real* matrix, c
 }
 
 template <class Real, size_t vectors>
-void listed_block(LabelSpace space, const Real* HWY_RESTRICT matrix, const ListedRows<Real>& rows, size_t k,
-                  Real* HWY_RESTRICT out) {
+void listed_block(LabelSpace space, const Real* HWY_RESTRICT x, const Real* HWY_RESTRICT matrix,
+                  const ListedRows<Real>& rows, size_t k, Real* HWY_RESTRICT out) {
   const hn::ScalableTag<Real> d;
   const size_t lanes = hn::Lanes(d);
   hn::Vec<decltype(d)> sum[vectors];
@@ -81,21 +81,21 @@ void listed_block(LabelSpace space, const Real* HWY_RESTRICT matrix, const Liste
   for (size_t v = 0; v < vectors; ++v) sum[v] = hn::Mul(others, hn::LoadU(d, rows.mean + k + v * lanes));
   for (size_t i = 0; i < rows.count; ++i) {
     const Real* row = matrix + rows.row[i] * space.stride + k;
-    const auto a = hn::Set(d, rows.weight[i]);
+    const auto a = hn::Set(d, x[rows.row[i]]);
     for (size_t v = 0; v < vectors; ++v) sum[v] = hn::MulAdd(a, hn::LoadU(d, row + v * lanes), sum[v]);
   }
   for (size_t v = 0; v < vectors; ++v) hn::StoreU(sum[v], d, out + k + v * lanes);
 }
 
 template <class Real>
-double listed_product_t(LabelSpace space, const Real* matrix, const ListedRows<Real>& rows,
+double listed_product_t(LabelSpace space, const Real* x, const Real* matrix, const ListedRows<Real>& rows,
                         const Real* factor, Real* out) {
   const hn::ScalableTag<Real> d;
   const size_t lanes = hn::Lanes(d);
   for (size_t k = 0; k < space.stride;) {
     const size_t vectors = std::min<size_t>(4, (space.stride - k) / lanes);
     for_count(vectors, [&](auto count) HWY_ATTR {
-      listed_block<Real, decltype(count)::value>(space, matrix, rows, k, out);
+      listed_block<Real, decltype(count)::value>(space, x, matrix, rows, k, out);
     });
     k += vectors * lanes;
   }
@@ -195,9 +195,9 @@ void max_plus_t(const double* HWY_RESTRICT x, const Real* HWY_RESTRICT matrix, s
   SumLeast scaled_product_##name(LabelSpace s, const Real* x, const Real* m, const Real* f, Real* o) { \
     return scaled_product_t(s, x, m, f, o);                                                            \
   }                                                                                                    \
-  double listed_product_##name(LabelSpace s, const Real* m, const ListedRows<Real>& r, const Real* f,  \
-                               Real* o) {                                                              \
-    return listed_product_t(s, m, r, f, o);                                                            \
+  double listed_product_##name(LabelSpace s, const Real* x, const Real* m, const ListedRows<Real>& r,  \
+                               const Real* f, Real* o) {                                               \
+    return listed_product_t(s, x, m, r, f, o);                                                         \
   }                                                                                                    \
   void add_outer_##name(LabelSpace s, size_t n, const Real* x, const Real* y, Real* m) {               \
     add_outer_t(s, n, x, y, m);                                                                        \
@@ -235,9 +235,9 @@ namespace selfnorm {
     return HWY_DYNAMIC_DISPATCH(scaled_product_##name)(s, x, matrix, factor, out);                          \
   }                                                                                                         \
   template <>                                                                                               \
-  double listed_product(LabelSpace s, const Real* matrix, const ListedRows<Real>& rows, const Real* factor, \
-                        Real* out) {                                                                        \
-    return HWY_DYNAMIC_DISPATCH(listed_product_##name)(s, matrix, rows, factor, out);                       \
+  double listed_product(LabelSpace s, const Real* x, const Real* matrix, const ListedRows<Real>& rows,      \
+                        const Real* factor, Real* out) {                                                    \
+    return HWY_DYNAMIC_DISPATCH(listed_product_##name)(s, x, matrix, rows, factor, out);                    \
   }                                                                                                         \
   template <>                                                                                               \
   void add_outer(LabelSpace s, size_t n, const Real* x, const Real* y, Real* matrix) {                      \

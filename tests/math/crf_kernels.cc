@@ -47,13 +47,13 @@ TYPED_TEST(CrfKernels, ProductsAgreeWithPlainLoops) {
     std::vector<uint32_t> row;
     for (uint32_t j = 0; j < n; j += 3) row.push_back(j);
     for (const size_t count : {size_t{0}, row.size()}) {
-      const ListedRows<Real> rows{row.data(), x.data(), count, static_cast<Real>(0.25), matrix.data()};
-      const double listed = listed_product(space, matrix.data(), rows, f.data(), out.data());
+      const ListedRows<Real> rows{row.data(), count, static_cast<Real>(0.25), matrix.data()};
+      const double listed = listed_product(space, x.data(), matrix.data(), rows, f.data(), out.data());
       double all = 0;
       for (size_t k = 0; k < n; ++k) {
         double sum = 0.25 * static_cast<double>(matrix[k]);
         for (size_t i = 0; i < count; ++i)
-          sum += static_cast<double>(x[i]) * static_cast<double>(matrix[row[i] * space.stride + k]);
+          sum += static_cast<double>(x[row[i]]) * static_cast<double>(matrix[row[i] * space.stride + k]);
         sum *= static_cast<double>(f[k]);
         EXPECT_NEAR(static_cast<double>(out[k]), sum, TestFixture::kTolerance * (1 + sum));
         all += sum;

@@ -24,7 +24,6 @@ constexpr uint64_t kCrfLadderStream = 0x637266726e67;  // "crfrng"
 constexpr uint64_t kFewestFitted = 100;
 constexpr double kStops[] = {0.1, 0.03, 0.01, 0.003, 0.001};  // of nearest rungs
 constexpr float kShareStop = 0.01f;                           // what is not near when shares are fitted
-constexpr double kAlike = 0.1;  // of the shares: labels that were never far there
 constexpr size_t kShareSentences = 1000;
 constexpr size_t kRungSentences = 64;
 constexpr double kWorthwhile = 0.5;  // of the labels: beyond, the forward recursion is as cheap
@@ -75,8 +74,8 @@ std::vector<double> far_shares(const CrfModel& model, const Sequences& data,
         if (alpha[j] < kShareStop) out[j] += static_cast<double>(alpha[j]);
     }
   }
-  const double sum = std::accumulate(out.begin(), out.end(), 0.0), alike = 1.0 / labels;
-  for (double& w : out) w = sum > 0 ? (1 - kAlike) * w / sum + kAlike * alike : alike;
+  const double sum = std::accumulate(out.begin(), out.end(), 0.0);
+  for (double& w : out) w = sum > 0 ? w / sum : 1.0 / labels;
   return out;
 }
 

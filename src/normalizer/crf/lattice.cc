@@ -93,32 +93,23 @@ struct BasicLattice<Number>::NearestRoom : Room<BasicLattice<Number>> {
     const size_t n = this->labels();
     const auto least = static_cast<Number>(tail.stop);
     lattice.near_.resize(n);
-    lattice.near_weight_.resize(n);
     size_t count = 0;
     for (uint32_t j = 0; j < n; ++j) {
       lattice.near_[count] = j;
       count += x[j] >= least ? 1 : 0;
     }
     lattice.near_count_ += count;
-    double far = 1, share = 1;
-    for (size_t i = 0; i < count; ++i) {
-      far -= static_cast<double>(x[lattice.near_[i]]);
-      share -= tail.share[lattice.near_[i]];
-    }
-    const double others = count < n ? std::max(0.0, far) / share : 0;
-    for (size_t i = 0; i < count; ++i) {
-      const uint32_t j = lattice.near_[i];
-      lattice.near_weight_[i] = static_cast<Number>(static_cast<double>(x[j]) - others * tail.share[j]);
-    }
-    const ListedRows<Number> rows{lattice.near_.data(), lattice.near_weight_.data(), count,
-                                  static_cast<Number>(others), tail.mean.data()};
-    return {listed_product(lattice.space_, this->pairs->factor.data(), rows, factor, out), 1};
+    double far = 1;
+    for (size_t i = 0; i < count; ++i) far -= static_cast<double>(x[lattice.near_[i]]);
+    const ListedRows<Number> rows{lattice.near_.data(), count, static_cast<Number>(std::max(0.0, far)),
+                                  tail.mean.data()};
+    return {listed_product(lattice.space_, x, this->pairs->factor.data(), rows, factor, out), 1};
   }
 };
 
 template <class Real>
-LabelTail<Real>::LabelTail(const PairFactors<Real>& pairs, std::span<const double> shares, double least)
-    : stop(least), share(shares.begin(), shares.end()), mean(pairs.space.stride) {
+LabelTail<Real>::LabelTail(const PairFactors<Real>& pairs, std::span<const double> share, double least)
+    : stop(least), mean(pairs.space.stride) {
   SELFNORM_CHECK(share.size() == pairs.space.n);
   const std::vector<Real> weight(share.begin(), share.end());
   scaled_product<Real>(pairs.space, weight.data(), pairs.factor.data(), nullptr, mean.data());

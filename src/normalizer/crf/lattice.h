@@ -1,9 +1,8 @@
 // Forward-backward of one sentence of a CRF, by the recursions of selfnorm/runtime/crf_lattice.h with the
 // kernels of math/crf_kernels.h: in Real and scaled, or where its numbers vanish in double and in log space.
 // Where few labels matter at a position, the nearest ones,
-//     sum_j alpha_{t-1}(j) E(j,k)  ~  sum_{j near} (alpha_{t-1}(j) - r w_j) E(j,k) + r Ebar(k)   for every k,
-//     near: alpha_{t-1}(j) >= stop,   r = sum_{j far} alpha_{t-1}(j) / sum_{j far} w_j,   Ebar(k) = sum_j w_j
-//     E(j,k),
+//     sum_j alpha_{t-1}(j) E(j,k)  ~  sum_{j near} alpha_{t-1}(j) E(j,k) + r Ebar(k)   for every k,
+//     near: alpha_{t-1}(j) >= stop,   r = sum_{j far} alpha_{t-1}(j),   Ebar(k) = sum_j w_j E(j,k),
 //
 // far labels by their usual shares w: L times at most 1 / stop multiplications a position, and no label is
 // lost.
@@ -40,10 +39,10 @@ struct PairFactors {
 template <class Real>
 struct LabelTail {
   double stop = 0;
-  std::vector<double> share;  // w > 0, of L labels, with the sum 1
-  std::vector<Real> mean;     // Ebar, stride
+  std::vector<Real> mean;  // Ebar, stride
 
-  LabelTail(const PairFactors<Real>& pairs, std::span<const double> shares, double least);
+  // share: w, of L labels
+  LabelTail(const PairFactors<Real>& pairs, std::span<const double> share, double least);
 };
 
 // Keeps room between sentences; one for each thread.
@@ -92,8 +91,7 @@ class BasicLattice {
   std::vector<runtime::PositionShift> shift_;
   std::vector<Real> alpha_, unary_, row_, outer_;  // rows padded; unary: e_t, then g_t
   std::vector<Real> marginal_;
-  std::vector<uint32_t> near_;  // labels of a position, with their weights
-  std::vector<Real> near_weight_;
+  std::vector<uint32_t> near_;  // labels of a position
   uint64_t near_count_ = 0;
   std::vector<double> prefix_, log_marginal_, log_row_, expected_;
 };

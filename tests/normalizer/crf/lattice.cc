@@ -74,17 +74,15 @@ TEST(Lattice, FarLabelsGoByTheirShares) {
       log_z += std::log(total);
       for (double& a : alpha) a /= total;
       if (t + 1 == length) break;
-      double far = 0, far_share = 0;
+      double far = 0;
       for (uint32_t j = 0; j < labels; ++j) {
         near += alpha[j] < stop ? 0 : 1;
         far += alpha[j] < stop ? alpha[j] : 0;
-        far_share += alpha[j] < stop ? share[j] : 0;
       }
       for (uint32_t k = 0; k < labels; ++k) {
         next[k] = 0;
         for (uint32_t j = 0; j < labels; ++j)
-          next[k] +=
-              (alpha[j] < stop ? far * share[j] / far_share : alpha[j]) * std::exp(s.pair[j * labels + k]);
+          next[k] += ((alpha[j] < stop ? 0 : alpha[j]) + far * share[j]) * std::exp(s.pair[j * labels + k]);
         next[k] *= std::exp(s.unary[(t + 1) * labels + k]);
       }
       alpha = next;

@@ -183,7 +183,8 @@ CrfLadder crf_ladder_of(const CrfModel& model, const std::string& file) {
     throw_error("{}: the ladder of its audit record is damaged ({}); train or normalise it again", file,
                 error.what());
   }
-  const bool has_nearest = out.share.size() == model.shape.labels && model.shape.bigrams == 0;
+  const bool has_nearest = out.share.size() == model.shape.labels && model.shape.bigrams == 0 &&
+                           std::ranges::all_of(out.share, [](double w) { return w >= 0 && w <= 1; });
   for (const runtime::Rung& rung : out.rungs) {
     const bool is_known = rung.name == "raw" || rung.name == "level" ||
                           (rung.name == "amortised" && model.normalizer.exists) ||

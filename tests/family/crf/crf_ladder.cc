@@ -111,10 +111,13 @@ TEST(CrfLadder, NearestRungsAreReadBack) {
   const CrfLadder read = crf_ladder_of(model, "m");
   EXPECT_EQ(read.rungs, ladder.rungs);
   EXPECT_EQ(read.share, ladder.share);
-  auto damaged = nlohmann::ordered_json::parse(record);
-  damaged["ladder"]["share"].erase(0);
-  model.audit_json = damaged.dump();
-  EXPECT_THROW(crf_ladder_of(model, "m"), Error);
+  for (const bool is_short : {true, false}) {
+    auto damaged = nlohmann::ordered_json::parse(record);
+    auto& share = damaged["ladder"]["share"];
+    is_short ? share.erase(0) : void(share[0] = -1);
+    model.audit_json = damaged.dump();
+    EXPECT_THROW(crf_ladder_of(model, "m"), Error) << is_short;
+  }
 }
 
 TEST(CrfLadder, IsReadBackFromTheRecord) {

@@ -28,7 +28,7 @@ constexpr double kMostScores = 4e12;  // multiplications that exact sums may tak
 constexpr double kTimedSeconds = 0.02;
 constexpr int kTimedAtOnce = 4;
 // The stops of rungs of kind nearest, in units of the error that is allowed.
-constexpr double kStops[] = {4, 2, 1, 0.5, 0.33, 0.25, 0.2, 0.14, 0.1, 0.07, 0.05};
+constexpr double kStops[] = {4, 2, 1, 0.5, 0.33, 0.25, 0.2, 0.17, 0.14, 0.1, 0.07, 0.05};
 constexpr uint32_t kNetworks[] = {64, 256};
 constexpr size_t kFirstStop = 3, kMostTried = 5;  // where the search for a stop starts; how many it fits
 // A larger b(x) has half the error of a smaller one at best; 99% of inputs are within 2.6 times the rms.

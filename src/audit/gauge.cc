@@ -101,12 +101,13 @@ GaugeRegression::GaugeRegression(const ExampleSource& source, uint32_t features)
     : source_(source), features_(features) {
   SELFNORM_CHECK(source.columns() <= features);
   const bool small = source.columns() <= kLargestRegression;
+  const bool is_quick = LeastSquares::is_quick(source.columns(), source.examples());
   if (source.is_joint()) {
     if (!small)
       throw Error(
           "models of alternatives with more than 4,096 features cannot be normalised without loss yet");
     moments_ = std::make_unique<Moments>(free_directions(source));
-  } else if (small) {
+  } else if (small && is_quick) {
     moments_ = std::make_unique<Moments>(source.columns());
   }
 }

@@ -20,7 +20,8 @@ namespace selfnorm {
 class GaugeRegression {
  public:
   // Keeps a reference. Joint sources are read once, for their free directions. Beyond kLargestRegression
-  // features the log-normalizers are kept and the regression reads the source again.
+  // features, and for thousands with few rows, the log-normalizers are kept and the regression reads the
+  // source again, some dozens of times.
   GaugeRegression(const ExampleSource& source, uint32_t features);
   ~GaugeRegression();
 

@@ -6,6 +6,7 @@
 #include "audit/stream.h"
 #include "data/dataset.h"
 #include "math/kernels.h"
+#include "math/parallel.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -16,6 +17,8 @@ constexpr double kTolerance = 1e-8;  // of the gradient, relative to that of the
 constexpr int kPatience = 5;         // iterations without a better fit of the held-out rows
 constexpr uint64_t kHeldOutEvery = 10;
 constexpr uint64_t kProductRowsAtOnce = 4096;
+constexpr size_t kRowsOfOne = 64;        // of a unit of work
+constexpr uint32_t kColumnsOfOne = 256;  // likewise
 
 double square_norm(const std::vector<double>& v) { return dot(v.data(), v.data(), v.size()); }
 
@@ -28,13 +31,15 @@ class CentredRows {
     const size_t d = source.columns();
     mean_.assign(d, 0);
     inverse_.assign(d, 0);
-    for_each_row([&](uint64_t i, const Features& x, uint64_t row) {
-      if (!is_kept(i)) return;
-      ++kept_;
-      for_each_entry(x, row, [&](uint32_t j, float v) {
-        mean_[j] += static_cast<double>(v);
-        inverse_[j] += static_cast<double>(v) * static_cast<double>(v);
-      });
+    for_each_block([&](uint64_t first, const Features& x) {
+      for (uint64_t row = 0; row < x.rows(); ++row) {
+        if (!is_kept(first + row)) continue;
+        ++kept_;
+        for_each_entry(x, row, [&](uint32_t j, float v) {
+          mean_[j] += static_cast<double>(v);
+          inverse_[j] += static_cast<double>(v) * static_cast<double>(v);
+        });
+      }
     });
     SELFNORM_CHECK(kept_ > 0);
     const double n = static_cast<double>(kept_);
@@ -60,10 +65,14 @@ class CentredRows {
   std::vector<double> times(const std::vector<double>& p) const {
     std::vector<double> raw = slope(p), out(rows());
     const double offset = dot(raw.data(), mean_.data(), raw.size());
-    for_each_row([&](uint64_t i, const Features& x, uint64_t row) {
-      double sum = -offset;
-      for_each_entry(x, row, [&](uint32_t j, float v) { sum += raw[j] * static_cast<double>(v); });
-      out[i] = sum;
+    for_each_block([&](uint64_t first, const Features& x) {
+      parallel_ranges(x.rows(), kRowsOfOne, [&](size_t begin, size_t end) {
+        for (size_t row = begin; row < end; ++row) {
+          double sum = -offset;
+          for_each_entry(x, row, [&](uint32_t j, float v) { sum += raw[j] * static_cast<double>(v); });
+          out[first + row] = sum;
+        }
+      });
     });
     return out;
   }
@@ -71,10 +80,21 @@ class CentredRows {
   std::vector<double> transposed_times(const std::vector<double>& r) const {
     std::vector<double> out(columns());
     double total = 0;
-    for_each_row([&](uint64_t i, const Features& x, uint64_t row) {
-      if (!is_kept(i)) return;
-      total += r[i];
-      for_each_entry(x, row, [&](uint32_t j, float v) { out[j] += r[i] * static_cast<double>(v); });
+    for (uint64_t i = 0; i < rows(); ++i) total += is_kept(i) ? r[i] : 0;
+    for_each_block([&](uint64_t first, const Features& x) {
+      const uint32_t stripe = x.is_sparse ? x.columns() : kColumnsOfOne;  // whose sums one unit of work owns
+      parallel_ranges(x.columns(), std::max(1u, stripe), [&](size_t begin, size_t end) {
+        for (uint64_t row = 0; row < x.rows(); ++row) {
+          if (!is_kept(first + row)) continue;
+          const double by = r[first + row];
+          if (x.is_sparse) {
+            for_each_entry(x, row, [&](uint32_t j, float v) { out[j] += by * static_cast<double>(v); });
+          } else {
+            const float* const values = x.dense.row(row).data();
+            for (size_t j = begin; j < end; ++j) out[j] += by * static_cast<double>(values[j]);
+          }
+        }
+      });
     });
     for (size_t j = 0; j < out.size(); ++j) out[j] = (out[j] - total * mean_[j]) * inverse_[j];
     return out;
@@ -89,12 +109,11 @@ class CentredRows {
   }
 
  private:
+  // visit(place of the first row, rows)
   template <class Visit>
-  void for_each_row(const Visit& visit) const {
-    for (uint64_t first = 0; first < source_.examples(); first += kProductRowsAtOnce) {
-      const Dataset block = source_.block(first, std::min(source_.examples(), first + kProductRowsAtOnce));
-      for (uint64_t row = 0; row < block.features.rows(); ++row) visit(first + row, block.features, row);
-    }
+  void for_each_block(const Visit& visit) const {
+    for (uint64_t first = 0; first < source_.examples(); first += kProductRowsAtOnce)
+      visit(first, source_.block(first, std::min(source_.examples(), first + kProductRowsAtOnce)).features);
   }
 
   const ExampleSource& source_;

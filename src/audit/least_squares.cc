@@ -238,11 +238,14 @@ LinearFit LeastSquares::fit() const {
   return *plain_;
 }
 
+bool LeastSquares::is_quick(uint32_t columns, uint64_t rows) {
+  return columns <= kQuickSpectrum || static_cast<double>(rows) >= kEnoughRows * static_cast<double>(columns);
+}
+
 LinearFit LeastSquares::fit_for_prediction() const {
   SELFNORM_CHECK(rows_ > 0);
-  const double n = static_cast<double>(rows_);
-  const double plenty = columns_ <= kQuickSpectrum ? kPlentyOfRows : kEnoughRows;
-  if (n >= plenty * static_cast<double>(columns_)) return fit();
+  const double n = static_cast<double>(rows_), d = static_cast<double>(columns_);
+  if (n >= kPlentyOfRows * d || (columns_ > kQuickSpectrum && is_quick(columns_, rows_))) return fit();
   const Solver solver{gathered()};
   const Solver::Spectrum known = solver.spectrum();
   LinearFit best = solver.solve(known, 1e6);  // next to no slope

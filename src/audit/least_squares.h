@@ -57,6 +57,8 @@ class LeastSquares {
   // over lambda = 0 and a geometric grid. For n >> d it is fit() itself; for n not much above d it does not
   // interpolate.
   LinearFit fit_for_prediction() const;
+  // Whether both take seconds: the spectrum of thousands of columns takes minutes.
+  static bool is_quick(uint32_t columns, uint64_t rows);
 
  private:
   struct Solver;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "audit/iterative_least_squares.h"
 #include "normalizer/class_moments.h"
@@ -127,6 +128,35 @@ TEST(IterativeLeastSquares, ConstantColumnsAndConstantY) {
   const LinearFit fit = iterative_fit(*source, std::vector<double>(50, 2));
   EXPECT_NEAR(fit.intercept, 2, 1e-12);
   for (const double v : fit.slope) EXPECT_NEAR(v, 0, 1e-12);
+}
+
+// Beyond 2,048 columns and with less than ten rows a column the rows are read again and again instead.
+TEST(Gauge, ThousandsOfColumnsWithFewRowsNeedNoSpectrum) {
+  const uint64_t rows = 3000, columns = 2100;
+  Dataset data;
+  data.features.is_sparse = false;
+  data.features.dense = {rows + 500, columns, std::vector<float>((rows + 500) * columns)};
+  RandomStream random(1);
+  for (float& v : data.features.dense.values) v = static_cast<float>(random.normal());
+  const auto plane = [&](uint64_t i) {
+    const std::span<const float> x = data.features.dense.row(i);
+    return 3 + 2 * static_cast<double>(x[0]) - static_cast<double>(x[1]) + 0.5 * static_cast<double>(x[2099]);
+  };
+  std::vector<double> log_z;
+  std::vector<uint64_t> kept(rows);
+  std::iota(kept.begin(), kept.end(), 0);
+  for (const uint64_t i : kept) log_z.push_back(plane(i));
+  data.target.assign(rows + 500, Dataset::kNoTarget);
+  const auto source = make_example_source(data);
+  const ExampleSubset part(*source, kept);
+  GaugeRegression regression(part, columns);
+  regression.add(part.block(0, rows), log_z);
+  const LinearFit fit = regression.fit(), careful = regression.fit_for_prediction();
+  EXPECT_LT(fit.residual_variance, 1e-6 * fit.variance);
+  for (uint64_t i = rows; i < rows + 500; ++i) {
+    EXPECT_NEAR(fit(data.features, i), plane(i), 1e-3);
+    EXPECT_NEAR(careful(data.features, i), plane(i), 0.1);
+  }
 }
 
 }  // namespace

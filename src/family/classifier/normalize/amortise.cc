@@ -35,13 +35,14 @@ class Fitting {
     AmortisedFit out;
     out.examples = training_.size();
     out.held_out = held_out_.size();
-    out.normalizer = linear();
+    out.normalizer = options_.linear != nullptr ? *options_.linear : linear();
     measure(out);
     out.rms_linear = out.rms_held_out;
     const AmortisedNormalizer mean = constant();
     out.rms_constant = subtract(mean, held_out_);
     if (out.rms_constant < out.rms_linear) out.normalizer = mean;
     measure(out);
+    out.linear = out.normalizer;
     if (is_mlp_) {
       add_network(out);
       measure(out);

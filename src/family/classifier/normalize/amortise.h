@@ -64,7 +64,8 @@ struct AmortiseOptions {
   std::string kind = "linear";  // linear | mlp
   double hold_out = 0.1;        // fraction of the examples, at least one of them; 0 < hold_out <= 0.5
   NormalizerTraining network;   // hidden 1..65536, epochs >= 1, batch >= 1, learning_rate > 0
-  int threads = 0;              // 0 = all cores; the result does not depend on it
+  const AmortisedNormalizer* linear = nullptr;  // the same fit of kind linear, where it is there already
+  int threads = 0;                              // 0 = all cores; the result does not depend on it
   std::function<void(const AmortiseProgress&)> on_progress;
 
   void validate() const;  // throws Error naming the option, the value and the range
@@ -73,6 +74,7 @@ struct AmortiseOptions {
 // The root mean squares are of A - c - b for `normalizer` as it is.
 struct AmortisedFit {
   AmortisedNormalizer normalizer;
+  AmortisedNormalizer linear;           // without the network
   uint64_t examples = 0, held_out = 0;  // fitted to, and only measured on
   double rms_training = 0;
   double rms_held_out = 0;

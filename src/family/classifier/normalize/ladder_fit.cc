@@ -141,21 +141,23 @@ class LadderFitting {
     std::vector<double> b = log_z;
     for (double& v : b) v -= model_.log_normalizer;
     const auto source = make_example_source(fitting_);
+    AmortisedFit last;
     const auto fit = [&](const std::string& kind, uint32_t hidden) {
       step(hidden == 0 ? "linear b" : fmt::format("a network of {} units", hidden));
       AmortiseOptions amortise;
       amortise.kind = kind;
       amortise.network.hidden = std::max(1u, hidden);
       amortise.network.seed = options_.seed;
-      return fit_amortised(*source, b, amortise);
+      if (last.linear.exists()) amortise.linear = &last.linear;
+      last = fit_amortised(*source, b, amortise);
     };
-    AmortisedFit last = fit("linear", 0);
+    fit("linear", 0);
     add("linear", RungKind::Linear, last.normalizer);
     if (x.is_sparse) return;  // on thousands of features a network learns its inputs by heart
     for (const uint32_t hidden : kNetworks) {
       if (hidden + 1 >= model_.classes) continue;  // exact is cheaper
       if (!tries_all() && last.rms_held_out > kWorthANetwork * options_.within) return;
-      last = fit("mlp", hidden);
+      fit("mlp", hidden);
       if (last.normalizer.hidden() > 0)
         add(fmt::format("network-{}", hidden), RungKind::Network, std::move(last.normalizer));
     }

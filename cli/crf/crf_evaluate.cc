@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
+#include "family/crf/crf_batch.h"
 #include "family/crf/crf_evaluation.h"
 #include "family/crf/crf_ladder.h"
 #include "family/crf/crf_section.h"
@@ -110,12 +111,16 @@ int audit_crf_command(const Arguments& arguments) {
   AuditOptions options = audit_options(given);
   const AuditPlace place = audit_place(given);
   const auto [path, model] = open_crf(given.model, arguments.reader.format);
-  const Sequences data = read_sequences(given.data, model.encoder, false, UnseenLabel::kept);
+  Sequences data = read_sequences(given.data, model.encoder, false, UnseenLabel::kept);
   note_unseen(given.data, data);
+  const std::vector<uint64_t> sample = sampled_inputs(given, data.sentences());
+  if (given.sample > 0) data = subset(data, sample);
   options.amortised = model.normalizer.exists && !given.raw;
   const std::string kind = options.amortised ? "amortised" : "raw",
                     level = options.amortised ? "log Z - b" : "log Z";
-  const CrfAudit errors = audited(model, data, options, arguments.common.quiet);
+  CrfAudit errors = audited(model, data, options, arguments.common.quiet);
+  for (WorstInput& input : errors.worst)
+    input.example = sample.empty() ? input.example : sample[input.example];
   const bool has_labels = std::ranges::find(data.label, kNoLabel) == data.label.end();
   std::optional<CrfEvaluation> evaluation;
   if (has_labels) evaluation = evaluate_crf(model, data, arguments.common.threads);
@@ -145,7 +150,9 @@ int audit_crf_command(const Arguments& arguments) {
   }
   words.json.update(certified_json(errors));
   words.text += certified_text(errors, kind, part);
-  return end_audit(arguments, {place, part, errors.certificate}, document, std::move(words));
+  const std::vector<RungDrift> drift =
+      given.sample > 0 ? crf_ladder_drift(model, crf_ladder_of(model, path), data) : std::vector<RungDrift>();
+  return end_audit(arguments, {place, part, errors.certificate, drift}, document, std::move(words));
 }
 
 int score_labellings(const Arguments& arguments) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "audit/error_audit.h"
+#include "math/special_functions.h"
 
 namespace selfnorm {
 
@@ -46,6 +47,25 @@ std::vector<runtime::Rung> certified_together(const std::vector<RungErrors>& mea
     out.push_back(std::move(rung));
   }
   return out;
+}
+
+std::vector<RungDrift> certified_rungs(const std::vector<runtime::Rung>& rungs) {
+  std::vector<RungDrift> out;
+  for (const runtime::Rung& rung : rungs) {
+    if (!std::isfinite(rung.eps)) continue;
+    out.emplace_back();
+    static_cast<runtime::Rung&>(out.back()) = rung;
+  }
+  return out;
+}
+
+void judge_drift(std::vector<RungDrift>& rungs) {
+  for (RungDrift& drift : rungs) {
+    const auto k = static_cast<double>(drift.exceeded), n = static_cast<double>(drift.inputs);
+    if (drift.exceeded > 0)
+      drift.rho_least =
+          beta_upper_quantile(1 - (1 - drift.conf) / static_cast<double>(rungs.size()), k, n - k + 1);
+  }
 }
 
 }  // namespace selfnorm

@@ -33,4 +33,17 @@ struct RungErrors {
 std::vector<runtime::Rung> certified_together(const std::vector<RungErrors>& measured, double rho,
                                               double confidence);
 
+// Whether the certificate of a rung still holds: on inputs of today, how many errors are beyond what was
+// certified. It is in doubt when that many would be seen with a probability below 1 - confidence if it held.
+struct RungDrift : runtime::Rung {
+  uint64_t inputs = 0, exceeded = 0;  // |A - a| > eps
+  double rho_least = 0;  // with the confidence of the certificate at least this share of inputs exceeds eps
+
+  bool has_drifted() const { return rho_least > rho; }
+};
+// Of the rungs that have a certificate, without counts.
+std::vector<RungDrift> certified_rungs(const std::vector<runtime::Rung>& rungs);
+// rho_least of all of them together, by Clopper and Pearson.
+void judge_drift(std::vector<RungDrift>& rungs);
+
 }  // namespace selfnorm

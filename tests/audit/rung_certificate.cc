@@ -71,6 +71,23 @@ TEST(RungCertificate, FewInputsArePartedByWhatIsNeeded) {
   }
 }
 
+// 4 of 200 beyond what 1% may be is no wonder, 20 are.
+TEST(RungCertificate, DriftIsWhatChanceDoesNotExplain) {
+  runtime::Rung rung = named("a"), open = named("b");
+  rung.eps = 0.1;
+  rung.rho = 0.01;
+  rung.conf = 0.99;
+  std::vector<RungDrift> drift = certified_rungs({rung, open, rung, rung});
+  ASSERT_EQ(drift.size(), 3u);
+  const uint64_t exceeded[] = {0, 4, 20};
+  for (size_t i = 0; i < 3; ++i) drift[i].inputs = 200, drift[i].exceeded = exceeded[i];
+  judge_drift(drift);
+  EXPECT_EQ(drift[0].rho_least, 0);
+  EXPECT_FALSE(drift[1].has_drifted());
+  EXPECT_TRUE(drift[2].has_drifted());
+  EXPECT_LT(drift[2].rho_least, 0.1);
+}
+
 TEST(RungCertificate, ChoosingKeepsTheCoverage) {
   RandomStream random(5);
   int failures = 0;

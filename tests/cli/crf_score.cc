@@ -115,6 +115,19 @@ TEST(CrfScore, ManyLabelsAreServedByTheNearest) {
   EXPECT_LE(exceed, 12u);  // of 300, where at most 1% are promised
   const std::string rung = served["rung"];
   EXPECT_EQ(scored({"--rung", rung})["sentences"], served["sentences"]);
+  // The certificates still hold on 200 such sentences, not where one word follows itself.
+  const Outcome holds = folder.run({"audit", "run", "test.txt", "--sample", "200", "--json", "--no-report"});
+  EXPECT_EQ(holds.code, 0) << holds.err;
+  EXPECT_EQ(holds.json()["n"], 200);
+  EXPECT_EQ(holds.json()["ladder"].size(),
+            folder.run({"info", "run", "--json"}).json()["audit"]["ladder"]["rungs"].size());
+  std::string other;
+  for (int t = 0; t < 8 * 300; ++t)
+    other += t % 8 == 7 ? "w0\tL0\n\n" : "w0\tL0\n";  // no label follows itself
+  folder.write("other.txt", other);
+  const Outcome drifted = folder.run({"audit", "run", "other.txt", "--sample", "200", "--no-report"});
+  EXPECT_EQ(drifted.code, 3) << drifted.out;
+  EXPECT_NE(drifted.out.find("NO LONGER HOLDS"), std::string::npos) << drifted.out;
   EXPECT_NE(folder.run({"evaluate", "run", "test.txt", "--timing"}).out.find("run " + rung),
             std::string::npos);
 }

@@ -161,6 +161,22 @@ CrfLadder fit_crf_ladder(const CrfModel& model, const Sequences& data, uint64_t 
   return out;
 }
 
+std::vector<RungDrift> crf_ladder_drift(const CrfModel& model, const CrfLadder& ladder,
+                                        const Sequences& data) {
+  std::vector<RungDrift> out = certified_rungs(ladder.rungs);
+  if (out.empty()) return out;
+  const std::vector<double> log_z = crf_log_z(model, data);
+  std::vector<uint64_t> all(data.sentences());
+  std::iota(all.begin(), all.end(), uint64_t{0});
+  for (RungDrift& drift : out) {
+    drift.inputs = all.size();
+    for (const double error : errors_of(model, ladder, drift, data, all, log_z).errors)
+      drift.exceeded += std::abs(error) > drift.eps ? 1 : 0;
+  }
+  judge_drift(out);
+  return out;
+}
+
 std::string crf_ladder_json(const CrfLadder& ladder) {
   auto out = nlohmann::ordered_json::parse(rungs_json(ladder.rungs));
   out["level"] = {{"per_sentence", ladder.per_sentence}, {"per_token", ladder.per_token}};

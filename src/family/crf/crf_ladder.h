@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/rung_certificate.h"
 #include "data/sentences/sequences.h"
 #include "model/crf/crf_model.h"
 #include "normalizer/crf/crf_scorer.h"
@@ -57,6 +58,10 @@ class CrfRungValue {
 // shares, the others certify all rungs together, unless the model was trained on them. Labels are not needed.
 CrfLadder fit_crf_ladder(const CrfModel& model, const Sequences& data, uint64_t seed,
                          bool is_trained_on = false);
+
+// Of its certified rungs, on other sentences.
+std::vector<RungDrift> crf_ladder_drift(const CrfModel& model, const CrfLadder& ladder,
+                                        const Sequences& data);
 
 // As the audit record of a model holds it: {"rungs": [...], "level": {"per_sentence", "per_token"}}, and
 // "share" of nearest rungs.

@@ -103,6 +103,8 @@ std::string prediction_table(const std::vector<RegressionRow>& rows) {
       cells.push_back(std::move(line));
     }
   }
+  if (cells.size() == 1)
+    return "(CRPS, errors and coverage are of targets that are numbers; there are none)\n";
   return aligned(cells) + "(shares of the targets inside central/highest-density intervals)\n";
 }
 

@@ -383,6 +383,9 @@ void Input::skip(size_t n) {
 }
 
 void Input::skip_byte_order_mark() {
+  if (const std::string_view two = peek(2); two == "\xFF\xFE" || two == "\xFE\xFF")
+    throw_at(name_, 0, "found UTF-16, expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8 {} > utf8.txt",
+             name_);
   if (peek(kByteOrderMark.size()) == kByteOrderMark) skip(kByteOrderMark.size());
 }
 

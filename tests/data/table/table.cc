@@ -58,6 +58,15 @@ TEST(Table, ByteOrderMark) {
   EXPECT_EQ(read_bytes("a.csv", "\xEF\xBB\xBFlabel,f\nx,1\n").data.labels, Strings{"x"});
 }
 
+TEST(Table, OtherEncodingsAreNamed) {
+  for (const std::string_view bytes : {std::string_view("\xFF\xFE"
+                                                        "f\0,\0",
+                                                        6),
+                                       std::string_view("\xFE\xFF\0f\0,", 6)})
+    EXPECT_EQ(read_error("a.csv", bytes),
+              "a.csv: found UTF-16, expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8 a.csv > utf8.txt");
+}
+
 TEST(Table, Tsv) {
   EXPECT_EQ(read_bytes("a.tsv", "1\t2\tx\n3\t4\ty\n").data.features.dense.values, (Floats{1, 2, 3, 4}));
 }

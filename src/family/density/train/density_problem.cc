@@ -111,7 +111,7 @@ void DensityProblem::look_at(std::span<const uint64_t> rows, std::span<const uin
   std::vector<bool> is_binary(d), stays_binary(d);  // where it is so in the training rows: in all
   for (uint32_t j = 0; j < d; ++j) {
     stays_binary[j] = held_out.whole[j] && held_out.upper[j] <= 1;
-    is_binary[j] = moments.is_binary(j) && stays_binary[j];
+    is_binary[j] = moments.whole[j] && moments.upper[j] <= 1 && stays_binary[j];
   }
   std::vector<uint32_t> levels = column_levels(moments, is_binary);
   if (!options_.geometry.period.empty() || std::ranges::any_of(levels, [](uint32_t n) { return n > 0; }))
@@ -153,7 +153,8 @@ void DensityProblem::require_network(const char* columns) const {
                                           : "");
 }
 
-// Of every column: that of its words; 2 where it is 0 or 1 beside columns that are not; 0: it is real.
+// Of every column: that of its words; 2 where it is 0 or 1, and both, beside columns that are not; 0: it is
+// real.
 std::vector<uint32_t> DensityProblem::column_levels(const ColumnReading& moments,
                                                     const std::vector<bool>& is_binary) const {
   const Categories& words = options_.geometry.categories;
@@ -171,7 +172,7 @@ std::vector<uint32_t> DensityProblem::column_levels(const ColumnReading& moments
   };
   for (size_t j = 0; j < out.size() && has_others; ++j) {
     if (out[j] > 0 || turns(j)) continue;
-    if (is_binary[j]) out[j] = 2;
+    if (is_binary[j] && moments.is_binary(j)) out[j] = 2;
     if (!is_levels) continue;
     if (!moments.whole[j] || moments.upper[j] >= kMostOfSpace)
       throw_error("`space categorical`: column {} has values that are no whole numbers below {}", j,

@@ -295,6 +295,26 @@ TEST(DensityTrainer, BinaryVectors) {
   }
 }
 
+// As the corners of pictures are: 0 in all training rows.
+TEST(DensityTrainer, AConstantBitIsOneOfABinaryTable) {
+  RandomStream random(5);
+  std::vector<float> values;
+  for (int i = 0; i < 300; ++i)
+    for (int j = 0; j < 3; ++j) values.push_back(j < 2 && random.uniform() < 0.4 ? 1.0f : 0.0f);
+  DensityOptions options = quick("snl");
+  options.proposal = "auto";
+  TrainObserver observer;
+  const DensityResult result =
+      train_density(*make_point_source(3, values), numbers(0, 300), {}, options, {}, observer);
+  const std::vector<float> seen{0, 0, 0}, unseen{0, 0, 1};
+  std::vector<double> s(2);
+  result.model.energy->score({seen.data(), 1, 3}, {s.data(), 1});
+  result.model.energy->score({unseen.data(), 1, 3}, {s.data() + 1, 1});
+  const double log_z = enumerate_log_z(*result.model.energy).value;
+  EXPECT_NEAR(std::exp(s[0] - log_z), 0.36, 0.1);
+  EXPECT_LT(std::exp(s[1] - log_z), 0.05);
+}
+
 // A uniform box ends at the training rows.
 TEST(DensityTrainer, ValidationRowsOutsideAreCountedAndTheOthersJudge) {
   struct Warnings : TrainObserver {

@@ -25,3 +25,16 @@ train wikitext train lm "$data/wikitext-2/train.txt"
 ladder wikitext "$data/wikitext-2/test.txt"
 target wikitext 0.1 10
 target wikitext 0.3 40
+echo "English EWT: 294 labels of tag, relation and direction of the head"
+ewt() {  # PART: words and labels, those that 20 words of the training part have, else the tag
+  awk -F '\t' -v OFS='\t' -v least=20 '
+    /^[0-9]+\t/ { split($8, relation, ":"); label = $5 "|" relation[1] ($7 == 0 ? 0 : $7 + 0 < $1 + 0 ? "L" : "R"); gsub(" ", "_", $2) }
+    NR == FNR { if ($1 ~ /^[0-9]+$/) ++words[label]; next }
+    /^[0-9]+\t/ { print $2, (words[label] >= least ? label : $4) }
+    /^$/ { print "" }' "$data/ud-english-ewt/en_ewt-ud-train.conllu" "$data/ud-english-ewt/en_ewt-ud-$1.conllu" > "$work/ewt-$1.txt"
+}
+for part in train dev test; do ewt $part; done
+[ -e "$work/ewt/model.safetensors" ] || "$program" train crf "$work/ewt-train.txt" --valid "$work/ewt-dev.txt" --optimiser adagrad --epochs 6 \
+  --out "$work/ewt" --overwrite --no-report --quiet > "$work/ewt.log"
+grep certified "$work/ewt.log"
+"$program" evaluate "$work/ewt" "$work/ewt-test.txt" --timing --quiet | sed -n '/^log-probability/,$p'

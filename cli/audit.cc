@@ -10,7 +10,6 @@
 #include "family/classifier/normalize/ladder_drift.h"
 #include "gpu/device.h"
 #include "grammar/option_list.h"
-#include "math/random.h"
 #include "output.h"
 #include "run/model_document.h"
 #include "run/progress_line.h"
@@ -44,41 +43,6 @@ void apply_requirement(const std::string& text, AuditOptions& options) {
   }
 }
 
-constexpr int kDrifted = 3;
-constexpr uint64_t kSampleStream = 0x61756473;  // "auds"
-
-// As many inputs as are asked for, in their order; none unless --sample.
-std::vector<uint64_t> sampled(const AuditArguments& given, uint64_t inputs) {
-  if (given.sample == 0) return {};
-  std::vector<uint64_t> out = random_permutation(inputs, RandomStream(0, kSampleStream));
-  out.resize(std::min(given.sample, inputs));
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-Json drift_json(const RungDrift& rung) {
-  return {{"name", rung.name},
-          {"kind", runtime::name(rung.kind)},
-          {"eps", rung.eps},
-          {"rho", rung.rho},
-          {"conf", rung.conf},
-          {"inputs", rung.inputs},
-          {"exceeded", rung.exceeded},
-          {"rho_least", rung.rho_least},
-          {"drifted", rung.has_drifted()}};
-}
-
-std::string drift_text(const RungDrift& rung) {
-  return fmt::format(
-      "ladder       {}, certified within {} for {:.4g}% of inputs: {} of {} exceed it; {}\n", rung.name,
-      rounded_up(rung.eps, 2), 100 * (1 - rung.rho), grouped(rung.exceeded), grouped(rung.inputs),
-      rung.has_drifted()
-          ? fmt::format("it NO LONGER HOLDS: at least {:.3g}% of inputs like these do (confidence {:.4g}%); "
-                        "'selfnorm normalize --within' on such inputs fits a new one",
-                        100 * rung.rho_least, 100 * rung.conf)
-          : "nothing speaks against it");
-}
-
 }  // namespace
 
 AuditOptions audit_options(const AuditArguments& given) {
@@ -96,7 +60,7 @@ int audit_classifier(const Arguments& arguments) {
   ReadOptions reading = arguments.reader.options;
   reading.keep_unseen = true;
   const auto whole = open_examples(any, given.data, reading, given.states_name);
-  const ExampleSubset some(*whole, sampled(given, whole->examples()));
+  const ExampleSubset some(*whole, sampled_inputs(given, whole->examples()));
   const ExampleSource* const source = given.sample > 0 ? &some : whole.get();
   options.amortised = any.file().normalizer.exists() && !given.raw;
   const RowsPart part = audited_part(given);
@@ -126,15 +90,9 @@ int audit_classifier(const Arguments& arguments) {
   words.json["log_normalizer"] = any.file().log_normalizer;
   words.json["device"] = used_device();
   words.json.update(audit_json(result));
-  bool has_drifted = false;
-  for (const RungDrift& rung :
-       given.sample > 0 ? ladder_drift(any.file(), *source) : std::vector<RungDrift>()) {
-    has_drifted = has_drifted || rung.has_drifted();
-    words.json["ladder"].push_back(drift_json(rung));
-    words.text += drift_text(rung);
-  }
-  const int code = end_audit(arguments, {place, part, result.certificate}, document, std::move(words));
-  return code == 0 && has_drifted ? kDrifted : code;
+  const std::vector<RungDrift> drift =
+      given.sample > 0 ? ladder_drift(any.file(), *source) : std::vector<RungDrift>();
+  return end_audit(arguments, {place, part, result.certificate, drift}, document, std::move(words));
 }
 
 }  // namespace selfnorm::cli

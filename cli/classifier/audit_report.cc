@@ -8,6 +8,7 @@
 #include "classifier/evaluation_report.h"
 #include "data/string_index.h"
 #include "document/section/sparkline.h"
+#include "math/random.h"
 #include "output.h"
 #include "run/reading_note.h"
 #include "run/run_record.h"
@@ -82,6 +83,31 @@ std::string certificate_and_worst(const std::string& text, const std::vector<std
   return worst.empty() ? text : text + listed("worst inputs", worst) + "             (numbers from 0)\n";
 }
 
+constexpr uint64_t kSampleStream = 0x61756473;  // "auds"
+
+Json drift_json(const RungDrift& rung) {
+  return {{"name", rung.name},
+          {"kind", runtime::name(rung.kind)},
+          {"eps", rung.eps},
+          {"rho", rung.rho},
+          {"conf", rung.conf},
+          {"inputs", rung.inputs},
+          {"exceeded", rung.exceeded},
+          {"rho_least", rung.rho_least},
+          {"drifted", rung.has_drifted()}};
+}
+
+std::string drift_text(const RungDrift& rung) {
+  return fmt::format(
+      "ladder       {}, certified within {} for {:.4g}% of inputs: {} of {} exceed it; {}\n", rung.name,
+      rounded_up(rung.eps, 2), 100 * (1 - rung.rho), grouped(rung.exceeded), grouped(rung.inputs),
+      rung.has_drifted()
+          ? fmt::format("it NO LONGER HOLDS: at least {:.3g}% of inputs like these do (confidence {:.4g}%); "
+                        "'selfnorm normalize --within' on such inputs fits a new one",
+                        100 * rung.rho_least, 100 * rung.conf)
+          : "nothing speaks against it");
+}
+
 }  // namespace
 
 Json variance_json(const GaugeVariance& a) {
@@ -138,13 +164,26 @@ ReportDocument audit_heading(const std::string& model, const std::string& data) 
   return {.name = model, .command = "audit", .title = fmt::format("Audit of {} on {}", model, data)};
 }
 
+std::vector<uint64_t> sampled_inputs(const AuditArguments& given, uint64_t inputs) {
+  if (given.sample == 0) return {};
+  std::vector<uint64_t> out = random_permutation(inputs, RandomStream(0, kSampleStream));
+  out.resize(std::min(given.sample, inputs));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 int end_audit(const Arguments& arguments, const AuditedRows& rows, const ReportDocument& document,
               AuditWords words) {
-  constexpr int kNotCertified = 3;
+  constexpr int kDoesNotHold = 3;
   if (rows.part == RowsPart::kTrained) words.json["trained"] = true;
   if (rows.part == RowsPart::kChoseStep) words.json["chose_step"] = true;
+  for (const RungDrift& rung : rows.drift) {
+    words.json["ladder"].push_back(drift_json(rung));
+    words.text += drift_text(rung);
+  }
   put_out_audit(arguments, rows.place, document, std::move(words));
-  return arguments.audit.require.empty() || rows.certificate.certified ? 0 : kNotCertified;
+  const bool is_certified = arguments.audit.require.empty() || rows.certificate.certified;
+  return is_certified && std::ranges::none_of(rows.drift, &RungDrift::has_drifted) ? 0 : kDoesNotHold;
 }
 
 Json errors_json(const ErrorAudit& a) {

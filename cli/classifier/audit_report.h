@@ -3,8 +3,10 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "audit/audit.h"
+#include "audit/rung_certificate.h"
 #include "document/section/audit_section.h"
 #include "grammar/arguments.h"
 #include "run/report_output.h"
@@ -19,11 +21,14 @@ struct AuditedRows {
   AuditPlace place;
   RowsPart part;
   const Certificate& certificate;
+  std::vector<RungDrift> drift = {};  // of the model's ladder, with --sample
 };
+// As many inputs as --sample asks for, in their order; none without it.
+std::vector<uint64_t> sampled_inputs(const AuditArguments& given, uint64_t inputs);
 // The document of an audit, with nothing but its name.
 ReportDocument audit_heading(const std::string& model, const std::string& data);
-// Puts the audit out, with "trained" or "chose_step", true, when so. The exit code: 3 where what --require
-// asks for does not hold.
+// Puts the audit out, with "trained" or "chose_step", true, when so, and with what is said of the ladder. The
+// exit code: 3 where what --require asks for does not hold, or a certificate of the ladder no longer does.
 int end_audit(const Arguments& arguments, const AuditedRows& rows, const ReportDocument& document,
               AuditWords words);
 

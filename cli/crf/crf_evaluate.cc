@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
+#include "family/crf/crf_batch.h"
 #include "family/crf/crf_evaluation.h"
 #include "family/crf/crf_ladder.h"
 #include "family/crf/crf_section.h"
@@ -23,45 +24,42 @@
 namespace selfnorm::cli {
 namespace {
 
-// log p(y|x) of a sentence's own labels: s(x,y) less a(x) of a rung, O(T) with s summed in double from the
-// weights (target_score), or exact s(x,y) - log Z(x) <= 0, with s and Z of the same rounded u and v
+// log p(y|x) of a sentence's own labels: s(x,y) less a(x) of a rung with s summed in double from the weights
+// (target_score), or without a rung exact s(x,y) - log Z(x) <= 0, with s and Z of the same rounded u and v
 // (Lattice::log_prob), as `tag` gives it. Keeps a reference to the model, and room.
 class LabellingScore {
  public:
-  LabellingScore(const CrfModel& model, std::string rung, CrfLadder ladder = {})
-      : model_(model),
-        rung_(std::move(rung)),
-        ladder_(std::move(ladder)),
-        scorer_(model.shape, model.theta),
-        factors_(transition_factors<float>(model.shape, model.theta)) {}
+  LabellingScore(const CrfModel& model, const CrfLadder& ladder, const std::string& rung)
+      : scorer_(model.shape, model.theta) {
+    if (rung == "exact")
+      factors_ = transition_factors<float>(model.shape, model.theta);
+    else
+      rung_.emplace(model, ladder, crf_rung(ladder, rung));
+  }
 
   double operator()(const Sequences& data, uint64_t sentence) {
-    if (rung_ == "exact") {
-      const CrfScores scores = scorer_(data, sentence);
-      const auto labels = std::span(data.label).subspan(data.sentence_begin[sentence], scores.length);
-      lattice_.forward(scores, factors_);
-      return lattice_.log_prob(scores, labels);
-    }
-    return scorer_.target_score(data, sentence) - ladder_.value(rung_, model_, data, sentence);
+    if (rung_) return scorer_.target_score(data, sentence) - (*rung_)(data, sentence);
+    const CrfScores scores = scorer_(data, sentence);
+    const auto labels = std::span(data.label).subspan(data.sentence_begin[sentence], scores.length);
+    lattice_.forward(scores, factors_);
+    return lattice_.log_prob(scores, labels);
   }
 
  private:
-  const CrfModel& model_;
-  std::string rung_;
-  CrfLadder ladder_;
   CrfScorer scorer_;
+  std::optional<CrfRungValue> rung_;
   PairFactors<float> factors_;
   Lattice lattice_;
 };
 
 // By one thread, on the first sentences. They have labels.
-CrfTiming time_crf(const CrfModel& model, const Sequences& data) {
+CrfTiming time_crf(const CrfModel& model, const CrfLadder& ladder, const Sequences& data) {
   const std::vector<uint64_t> seen = seen_sentences(data, model.shape.labels);
   const uint64_t sentences = std::min<uint64_t>(kTimedRows, seen.size());
   if (sentences == 0)
     throw Error("--timing: every sentence has a label that the model has not seen; expected one without");
-  const auto time = [&](const char* rung) {
-    LabellingScore score(model, rung);
+  const auto time = [&](const std::string& rung) {
+    LabellingScore score(model, ladder, rung);
     volatile double sink = 0;
     return nanoseconds(sentences, [&](uint64_t sentence) { sink = score(data, seen[sentence]); });
   };
@@ -69,6 +67,8 @@ CrfTiming time_crf(const CrfModel& model, const Sequences& data) {
   out.score.raw_ns = time("raw");
   out.score.exact_ns = time("exact");
   if (model.normalizer.exists) out.score.amortised_ns = time("amortised");
+  for (const runtime::Rung& rung : ladder.rungs)
+    if (rung.kind == runtime::RungKind::Nearest) out.nearest_ns.emplace_back(rung.name, time(rung.name));
   for (uint64_t i = 0; i < sentences; ++i)
     out.tokens += static_cast<double>(data.length(seen[i])) / static_cast<double>(sentences);
   return out;
@@ -95,7 +95,7 @@ int evaluate_crfs(const Arguments& arguments) {
         CrfRow row{name, evaluate_crf(model, data, arguments.common.threads), {}};
         Json report = crf_json(row.evaluation);
         if (given.timing) {
-          row.timing = time_crf(model, data);
+          row.timing = time_crf(model, crf_ladder_of(model, name), data);
           report.update(timing_json(*row.timing));
         }
         return std::pair(std::move(report), std::move(row));
@@ -111,12 +111,16 @@ int audit_crf_command(const Arguments& arguments) {
   AuditOptions options = audit_options(given);
   const AuditPlace place = audit_place(given);
   const auto [path, model] = open_crf(given.model, arguments.reader.format);
-  const Sequences data = read_sequences(given.data, model.encoder, false, UnseenLabel::kept);
+  Sequences data = read_sequences(given.data, model.encoder, false, UnseenLabel::kept);
   note_unseen(given.data, data);
+  const std::vector<uint64_t> sample = sampled_inputs(given, data.sentences());
+  if (given.sample > 0) data = subset(data, sample);
   options.amortised = model.normalizer.exists && !given.raw;
   const std::string kind = options.amortised ? "amortised" : "raw",
                     level = options.amortised ? "log Z - b" : "log Z";
-  const CrfAudit errors = audited(model, data, options, arguments.common.quiet);
+  CrfAudit errors = audited(model, data, options, arguments.common.quiet);
+  for (WorstInput& input : errors.worst)
+    input.example = sample.empty() ? input.example : sample[input.example];
   const bool has_labels = std::ranges::find(data.label, kNoLabel) == data.label.end();
   std::optional<CrfEvaluation> evaluation;
   if (has_labels) evaluation = evaluate_crf(model, data, arguments.common.threads);
@@ -146,7 +150,9 @@ int audit_crf_command(const Arguments& arguments) {
   }
   words.json.update(certified_json(errors));
   words.text += certified_text(errors, kind, part);
-  return end_audit(arguments, {place, part, errors.certificate}, document, std::move(words));
+  const std::vector<RungDrift> drift =
+      given.sample > 0 ? crf_ladder_drift(model, crf_ladder_of(model, path), data) : std::vector<RungDrift>();
+  return end_audit(arguments, {place, part, errors.certificate, drift}, document, std::move(words));
 }
 
 int score_labellings(const Arguments& arguments) {
@@ -156,20 +162,25 @@ int score_labellings(const Arguments& arguments) {
   OfferedRungs offered{.certified = ladder.rungs, .names = {"raw"}};
   if (!ladder.rungs.empty()) offered.names.push_back("level");
   if (model.normalizer.exists) offered.names.push_back("amortised");
+  for (const runtime::Rung& rung : ladder.rungs)
+    if (rung.kind == runtime::RungKind::Nearest) offered.names.push_back(rung.name);
   const ServedKind served = served_rung(arguments, offered);
   const bool is_piped = given.data == "-" || !std::filesystem::is_regular_file(given.data);
   SequenceStream stream(given.data, model.encoder, true);
   const std::string& name = served.name;
-  if (served.is_asked_for && (name == "raw" || name == "amortised"))
+  const bool is_as_it_is = served.is_asked_for && (name == "raw" || name == "amortised");
+  if (is_as_it_is)
     warn_about_scores(name == "raw" ? SELFNORM_RAW : SELFNORM_AMORTISED, records_of(model), "--exact");
   RowSheet sheet(arguments.common.json, "# " + served.text(), served.json(), "sentences");
-  LabellingScore score(model, served.rung.empty() ? name : served.rung, ladder);
+  LabellingScore score(model, ladder, served.rung.empty() ? name : served.rung);
   Sequences sentence;
   SentenceText text;
   uint64_t row = 0;
   for (; stream.next(sentence, text); ++row) {
+    const double log_prob = score(sentence, 0);
     std::vector<RowSheet::Field> fields{{"sentence", text.mark ? text.mark->sentence : row},
-                                        {"log_prob", score(sentence, 0)},
+                                        // a certificate is of A, which is no less than any score
+                                        {"log_prob", is_as_it_is ? log_prob : std::min(0.0, log_prob)},
                                         {"", name},
                                         {"tokens", uint64_t{sentence.positions()}}};
     if (text.mark) fields.push_back({"rank", uint64_t{text.mark->rank}});

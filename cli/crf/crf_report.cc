@@ -123,6 +123,7 @@ std::string timing_table(const std::vector<CrfRow>& rows) {
     if (!timing) continue;
     add(name + " raw", *timing, timing->score.raw_ns);
     if (timing->score.amortised_ns) add(name + " amortised", *timing, *timing->score.amortised_ns);
+    for (const auto& [rung, ns] : timing->nearest_ns) add(name + " " + rung, *timing, ns);
     add(name + " exact", *timing, timing->score.exact_ns);
   }
   return aligned(cells);
@@ -130,6 +131,7 @@ std::string timing_table(const std::vector<CrfRow>& rows) {
 
 Json timing_json(const CrfTiming& timing) {
   Json out = timing_json(timing.score), per_token;
+  for (const auto& [rung, ns] : timing.nearest_ns) out["score_ns_" + rung] = ns;
   for (const auto& [key, ns] : out.items()) per_token[key + "_per_token"] = ns.get<double>() / timing.tokens;
   out.update(per_token);
   return out;

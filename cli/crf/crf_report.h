@@ -27,6 +27,7 @@ std::string length_words(const LengthLevel& level);
 struct CrfTiming {
   ScoreTiming score;  // of a sentence, prepared attributes to log-probability
   double tokens = 0;  // of a sentence, on average
+  std::vector<std::pair<std::string, double>> nearest_ns;  // by rung
 };
 
 struct CrfRow {

@@ -306,7 +306,7 @@ void Grammar::declare_normalizing_commands() {
            "Audit N inputs of DATA, chosen at random (0: all), and the certificates of the model's ladder on "
            "them; exit 3 "
            "when one of these no longer holds")
-      .of("classifier,lm");
+      .of("classifier,lm,crf");
   kind.add("raw", &a.raw, "Audit raw scores also where the model has an amortised normalizer")
       .of("classifier,lm,crf");
   const OptionTable certified = audit_option_table(a.options);

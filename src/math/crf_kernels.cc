@@ -71,6 +71,43 @@ SumLeast scaled_product_t(LabelSpace space, const Real* x, const Real* matrix, c
           static_cast<double>(hn::GetLane(hn::MinOfLanes(d, least)))};
 }
 
+template <class Real, size_t vectors>
+void listed_block(LabelSpace space, const Real* HWY_RESTRICT x, const Real* HWY_RESTRICT matrix,
+                  const ListedRows<Real>& rows, size_t k, Real* HWY_RESTRICT out) {
+  const hn::ScalableTag<Real> d;
+  const size_t lanes = hn::Lanes(d);
+  hn::Vec<decltype(d)> sum[vectors];
+  const auto others = hn::Set(d, rows.others);
+  for (size_t v = 0; v < vectors; ++v) sum[v] = hn::Mul(others, hn::LoadU(d, rows.mean + k + v * lanes));
+  for (size_t i = 0; i < rows.count; ++i) {
+    const Real* row = matrix + rows.row[i] * space.stride + k;
+    const auto a = hn::Set(d, x[rows.row[i]]);
+    for (size_t v = 0; v < vectors; ++v) sum[v] = hn::MulAdd(a, hn::LoadU(d, row + v * lanes), sum[v]);
+  }
+  for (size_t v = 0; v < vectors; ++v) hn::StoreU(sum[v], d, out + k + v * lanes);
+}
+
+template <class Real>
+double listed_product_t(LabelSpace space, const Real* x, const Real* matrix, const ListedRows<Real>& rows,
+                        const Real* factor, Real* out) {
+  const hn::ScalableTag<Real> d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t k = 0; k < space.stride;) {
+    const size_t vectors = std::min<size_t>(4, (space.stride - k) / lanes);
+    for_count(vectors, [&](auto count) HWY_ATTR {
+      listed_block<Real, decltype(count)::value>(space, x, matrix, rows, k, out);
+    });
+    k += vectors * lanes;
+  }
+  auto sum = hn::Zero(d);
+  for (size_t k = 0; k < space.stride; k += lanes) {
+    const auto v = hn::Mul(hn::LoadU(d, out + k), hn::LoadU(d, factor + k));
+    hn::StoreU(v, d, out + k);
+    sum = hn::Add(sum, v);
+  }
+  return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+}
+
 // Several terms and two rows for one reading of the terms and one reading and writing of the matrix. Every
 // cell adds its terms in their order.
 template <class Real, size_t terms, size_t rows>
@@ -158,6 +195,10 @@ void max_plus_t(const double* HWY_RESTRICT x, const Real* HWY_RESTRICT matrix, s
   SumLeast scaled_product_##name(LabelSpace s, const Real* x, const Real* m, const Real* f, Real* o) { \
     return scaled_product_t(s, x, m, f, o);                                                            \
   }                                                                                                    \
+  double listed_product_##name(LabelSpace s, const Real* x, const Real* m, const ListedRows<Real>& r,  \
+                               const Real* f, Real* o) {                                               \
+    return listed_product_t(s, x, m, r, f, o);                                                         \
+  }                                                                                                    \
   void add_outer_##name(LabelSpace s, size_t n, const Real* x, const Real* y, Real* m) {               \
     add_outer_t(s, n, x, y, m);                                                                        \
   }                                                                                                    \
@@ -181,6 +222,7 @@ namespace selfnorm {
 #define SELFNORM_CHAIN_DISPATCH(Real, name)                                                                 \
   HWY_EXPORT(padded_width_##name);                                                                          \
   HWY_EXPORT(scaled_product_##name);                                                                        \
+  HWY_EXPORT(listed_product_##name);                                                                        \
   HWY_EXPORT(add_outer_##name);                                                                             \
   HWY_EXPORT(multiply_rows_##name);                                                                         \
   HWY_EXPORT(max_plus_##name);                                                                              \
@@ -191,6 +233,11 @@ namespace selfnorm {
   template <>                                                                                               \
   SumLeast scaled_product(LabelSpace s, const Real* x, const Real* matrix, const Real* factor, Real* out) { \
     return HWY_DYNAMIC_DISPATCH(scaled_product_##name)(s, x, matrix, factor, out);                          \
+  }                                                                                                         \
+  template <>                                                                                               \
+  double listed_product(LabelSpace s, const Real* x, const Real* matrix, const ListedRows<Real>& rows,      \
+                        const Real* factor, Real* out) {                                                    \
+    return HWY_DYNAMIC_DISPATCH(listed_product_##name)(s, x, matrix, rows, factor, out);                    \
   }                                                                                                         \
   template <>                                                                                               \
   void add_outer(LabelSpace s, size_t n, const Real* x, const Real* y, Real* matrix) {                      \

@@ -22,6 +22,19 @@ using runtime::SumLeast;
 template <class Real>
 SumLeast scaled_product(LabelSpace space, const Real* x, const Real* matrix, const Real* factor, Real* out);
 
+// The rows of M that are summed, and one that stands for the others.
+template <class Real>
+struct ListedRows {
+  const uint32_t* row;
+  size_t count;
+  Real others;       // its weight
+  const Real* mean;  // of `stride`
+};
+// out_k <- f_k (sum_{j listed} x_j M[j][k] + others mean_k), and the sum of out_1 .. out_n. `out` is not x.
+template <class Real>
+double listed_product(LabelSpace space, const Real* x, const Real* matrix, const ListedRows<Real>& rows,
+                      const Real* factor, Real* out);
+
 // M[j][k] <- M[j][k] + sum_i X[i][j] Y[i][k], i = 0 .. count-1; X and Y have rows of `stride`.
 template <class Real>
 void add_outer(LabelSpace space, size_t count, const Real* x, const Real* y, Real* matrix);

@@ -48,6 +48,46 @@ TEST(RungCertificate, FewInputsCertifyNothing) {
 // The best of ten rungs, chosen after the fact, keeps its promise with the confidence that was said: 2,000
 // trials whose errors are uniform on [0, 1], so that a rung with eps is off in 1 - eps of all inputs. 50
 // failures have a probability below 1e-8 where at most 20 are expected.
+// The least n whose largest error can be certified.
+TEST(RungCertificate, InputsNeededAreJustEnough) {
+  for (const size_t rungs : {1, 2, 7, 16}) {
+    for (const double rho : {0.01, 0.05}) {
+      const uint64_t n = inputs_needed(rho, 0.99, rungs);
+      EXPECT_TRUE(std::isfinite(certified_error(std::vector<double>(n, 0.1), rho, 0.99, rungs)));
+      EXPECT_FALSE(std::isfinite(certified_error(std::vector<double>(n - 1, 0.1), rho, 0.99, rungs)));
+    }
+  }
+}
+
+TEST(RungCertificate, FewInputsArePartedByWhatIsNeeded) {
+  EXPECT_EQ(fitted_of(10'000, 700, 200), 4500u);
+  EXPECT_EQ(fitted_of(1200, 700, 200), 500u);  // 45% would leave 660
+  EXPECT_EQ(fitted_of(900, 700, 200), 200u);
+  EXPECT_EQ(fitted_of(899, 700, 200), 404u);  // nothing can be certified
+  for (uint64_t n = 900; n < 3000; ++n) {
+    EXPECT_GE(n - fitted_of(n, 700, 200), 700u) << n;
+    EXPECT_GE(fitted_of(n, 700, 200), 200u) << n;
+    EXPECT_LE(fitted_of(n, 700, 200), n * 45 / 100) << n;
+  }
+}
+
+// 4 of 200 beyond what 1% may be is no wonder, 20 are.
+TEST(RungCertificate, DriftIsWhatChanceDoesNotExplain) {
+  runtime::Rung rung = named("a"), open = named("b");
+  rung.eps = 0.1;
+  rung.rho = 0.01;
+  rung.conf = 0.99;
+  std::vector<RungDrift> drift = certified_rungs({rung, open, rung, rung});
+  ASSERT_EQ(drift.size(), 3u);
+  const uint64_t exceeded[] = {0, 4, 20};
+  for (size_t i = 0; i < 3; ++i) drift[i].inputs = 200, drift[i].exceeded = exceeded[i];
+  judge_drift(drift);
+  EXPECT_EQ(drift[0].rho_least, 0);
+  EXPECT_FALSE(drift[1].has_drifted());
+  EXPECT_TRUE(drift[2].has_drifted());
+  EXPECT_LT(drift[2].rho_least, 0.1);
+}
+
 TEST(RungCertificate, ChoosingKeepsTheCoverage) {
   RandomStream random(5);
   int failures = 0;

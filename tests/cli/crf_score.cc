@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/sentence_data.h"
+#include "math/random.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -69,6 +70,66 @@ TEST(CrfScore, WithinTakesACertifiedRung) {
                     "expected one of raw, level, exact");
   expect_user_error(folder.run({"score", "run", "test.conll", "--raw", "--exact"}), "only one of");
   expect_user_error(folder.run({"score", "run", "test.conll", "--amortised"}), "has no b(x)");
+}
+
+// A cycle of 120 labels with leaps, and words that three labels share.
+std::string cyclic_sentences(int sentences, uint64_t seed) {
+  constexpr int kCycle = 120;
+  RandomStream random(seed);
+  std::string out;
+  for (int i = 0; i < sentences; ++i) {
+    auto label = static_cast<int>(random.below(kCycle));
+    for (int t = 0; t < 8; ++t) {
+      out += fmt::format("w{}\tL{}\n", (label + 40 * static_cast<int>(random.below(2))) % kCycle, label);
+      label = random.uniform() < 0.8 ? (label + 1) % kCycle : static_cast<int>(random.below(kCycle));
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+// Without a word from the user: within what is certified of exact scores, and never above 0.
+TEST(CrfScore, ManyLabelsAreServedByTheNearest) {
+  const Folder folder;
+  folder.write("train.txt", cyclic_sentences(400, 1));
+  folder.write("valid.txt", cyclic_sentences(1300, 2));
+  folder.write("test.txt", cyclic_sentences(300, 3));
+  const Outcome trained = folder.run({"train", "crf", "train.txt", "--valid", "valid.txt", "--optimiser",
+                                      "lbfgs", "--steps", "25", "--out", "run"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.out.find("'score' gives those of nearest-"), std::string::npos) << trained.out;
+  const auto scored = [&folder](std::vector<std::string> more) {
+    more.insert(more.begin(), {"score", "run", "test.txt", "--json", "--quiet"});
+    return folder.run(more).json();
+  };
+  const auto served = scored({}), exact = scored({"--exact"});
+  EXPECT_EQ(served["kind"], "nearest");
+  const double eps = served["eps"].get<double>();
+  EXPECT_LE(eps, 0.1);
+  uint64_t exceed = 0;
+  for (size_t i = 0; i < exact["sentences"].size(); ++i) {
+    const double a = served["sentences"][i]["log_prob"].get<double>();
+    EXPECT_LE(a, 0);
+    exceed += std::abs(exact["sentences"][i]["log_prob"].get<double>() - a) > eps ? 1 : 0;
+  }
+  EXPECT_LE(exceed, 12u);  // of 300, where at most 1% are promised
+  const std::string rung = served["rung"];
+  EXPECT_EQ(scored({"--rung", rung})["sentences"], served["sentences"]);
+  // The certificates still hold on 200 such sentences, not where one word follows itself.
+  const Outcome holds = folder.run({"audit", "run", "test.txt", "--sample", "200", "--json", "--no-report"});
+  EXPECT_EQ(holds.code, 0) << holds.err;
+  EXPECT_EQ(holds.json()["n"], 200);
+  EXPECT_EQ(holds.json()["ladder"].size(),
+            folder.run({"info", "run", "--json"}).json()["audit"]["ladder"]["rungs"].size());
+  std::string other;
+  for (int t = 0; t < 8 * 300; ++t)
+    other += t % 8 == 7 ? "w0\tL0\n\n" : "w0\tL0\n";  // no label follows itself
+  folder.write("other.txt", other);
+  const Outcome drifted = folder.run({"audit", "run", "other.txt", "--sample", "200", "--no-report"});
+  EXPECT_EQ(drifted.code, 3) << drifted.out;
+  EXPECT_NE(drifted.out.find("NO LONGER HOLDS"), std::string::npos) << drifted.out;
+  EXPECT_NE(folder.run({"evaluate", "run", "test.txt", "--timing"}).out.find("run " + rung),
+            std::string::npos);
 }
 
 // Neither by training with its own data as --valid, nor by normalising on them.

@@ -44,6 +44,23 @@ TYPED_TEST(CrfKernels, ProductsAgreeWithPlainLoops) {
     EXPECT_NEAR(found.sum, total, TestFixture::kTolerance * (1 + total));
     EXPECT_NEAR(found.least, least, TestFixture::kTolerance * (1 + least));
 
+    std::vector<uint32_t> row;
+    for (uint32_t j = 0; j < n; j += 3) row.push_back(j);
+    for (const size_t count : {size_t{0}, row.size()}) {
+      const ListedRows<Real> rows{row.data(), count, static_cast<Real>(0.25), matrix.data()};
+      const double listed = listed_product(space, x.data(), matrix.data(), rows, f.data(), out.data());
+      double all = 0;
+      for (size_t k = 0; k < n; ++k) {
+        double sum = 0.25 * static_cast<double>(matrix[k]);
+        for (size_t i = 0; i < count; ++i)
+          sum += static_cast<double>(x[row[i]]) * static_cast<double>(matrix[row[i] * space.stride + k]);
+        sum *= static_cast<double>(f[k]);
+        EXPECT_NEAR(static_cast<double>(out[k]), sum, TestFixture::kTolerance * (1 + sum));
+        all += sum;
+      }
+      EXPECT_NEAR(listed, all, TestFixture::kTolerance * (1 + all));
+    }
+
     for (const size_t count : {0u, 1u, 4u, 7u, 8u, 21u}) {
       const std::vector<Real> left = padded(count), right = padded(count);
       std::vector<Real> outer = matrix;

@@ -83,6 +83,38 @@ struct BasicLattice<Number>::Room {
   double* log_marginal(size_t t) const { return at.log_marginal_.data() + t * labels(); }
 };
 
+// What is lost is part of the error of the rung: `least` is never narrow.
+template <class Number>
+struct BasicLattice<Number>::NearestRoom : Room<BasicLattice<Number>> {
+  const LabelTail<Number>& tail;
+
+  SumLeast forward_product(const Number* x, const Number* factor, Number* out) const {
+    BasicLattice& lattice = this->at;
+    const size_t n = this->labels();
+    const auto least = static_cast<Number>(tail.stop);
+    lattice.near_.resize(n);
+    size_t count = 0;
+    for (uint32_t j = 0; j < n; ++j) {
+      lattice.near_[count] = j;
+      count += x[j] >= least ? 1 : 0;
+    }
+    lattice.near_count_ += count;
+    double far = 1;
+    for (size_t i = 0; i < count; ++i) far -= static_cast<double>(x[lattice.near_[i]]);
+    const ListedRows<Number> rows{lattice.near_.data(), count, static_cast<Number>(std::max(0.0, far)),
+                                  tail.mean.data()};
+    return {listed_product(lattice.space_, x, this->pairs->factor.data(), rows, factor, out), 1};
+  }
+};
+
+template <class Real>
+LabelTail<Real>::LabelTail(const PairFactors<Real>& pairs, std::span<const double> share, double least)
+    : stop(least), mean(pairs.space.stride) {
+  SELFNORM_CHECK(share.size() == pairs.space.n);
+  const std::vector<Real> weight(share.begin(), share.end());
+  scaled_product<Real>(pairs.space, weight.data(), pairs.factor.data(), nullptr, mean.data());
+}
+
 template <class Real>
 const PairFactors<Real>& BasicLattice<Real>::factors_at(const Scores& scores, uint64_t t) {
   if (!scores.has_own_pairs) return *shared_;
@@ -116,6 +148,16 @@ template <class Real>
 double BasicLattice<Real>::forward(const Scores& scores, const PairFactors<Real>& shared) {
   reset(scores, &shared);
   Room<BasicLattice> room{*this, scores};
+  return runtime::crf_forward(room);
+}
+
+template <class Real>
+double BasicLattice<Real>::forward_nearest(const Scores& scores, const PairFactors<Real>& shared,
+                                           const LabelTail<Real>& tail) {
+  SELFNORM_CHECK(!scores.has_own_pairs && tail.mean.size() == shared.space.stride);
+  reset(scores, &shared);
+  near_count_ = 0;
+  NearestRoom room{{*this, scores}, tail};
   return runtime::crf_forward(room);
 }
 
@@ -229,6 +271,8 @@ void BasicLattice<Real>::prefix_weights(const Scores& scores, uint64_t t, uint32
 
 template struct PairFactors<float>;
 template struct PairFactors<double>;
+template struct LabelTail<float>;
+template struct LabelTail<double>;
 template class BasicLattice<float>;
 template class BasicLattice<double>;
 

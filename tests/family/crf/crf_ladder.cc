@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "family/crf/crf_evaluation.h"
@@ -36,9 +37,10 @@ TEST(CrfLadder, ErrorsAreThoseOfWhatIsServed) {
   ASSERT_EQ(ladder.rungs.size(), 3u);
   const std::vector<double> log_z = crf_log_z(model, data);
   for (const runtime::Rung& rung : ladder.rungs) {
+    CrfRungValue value(model, ladder, rung);
     double squares = 0, exceed = 0;
     for (uint64_t i = 0; i < data.sentences(); ++i) {
-      const double error = log_z[i] - ladder.value(rung.name, model, data, i);
+      const double error = log_z[i] - value(data, i);
       squares += error * error;
       exceed += std::abs(error) > rung.eps ? 1 : 0;
     }
@@ -46,7 +48,76 @@ TEST(CrfLadder, ErrorsAreThoseOfWhatIsServed) {
     EXPECT_NEAR(std::sqrt(squares / n), rung.rms, 0.1 * rung.rms) << rung.name;
     EXPECT_LE(exceed / n, 0.01) << rung.name;
   }
-  EXPECT_EQ(ladder.value("amortised", model, data, 3), crf_normalizer(model.normalizer, data, 3));
+  EXPECT_EQ(CrfRungValue(model, ladder, ladder.rungs[2])(data, 3), crf_normalizer(model.normalizer, data, 3));
+}
+
+// A cyclic chain of 120 labels, a word of which is one of two: few labels are near.
+CrfModel decided_crf(const CrfPlan& plan) {
+  CrfModel model = random_crf(plan);
+  for (float& w : model.theta) w *= 0.1f;
+  const uint32_t labels = plan.labels;
+  for (uint32_t a = 0; a < plan.unigrams; ++a)
+    for (const uint32_t k : {a % labels, (7 * a + 3) % labels}) model.theta[a * labels + k] += 6;
+  for (uint32_t j = 0; j < labels; ++j)
+    model.theta[model.shape.transition() + j * labels + (j + 1) % labels] += 4;
+  return model;
+}
+constexpr CrfPlan kMany{.sentences = 1600, .longest = 12, .labels = 120, .unigrams = 8};
+
+TEST(CrfLadder, ManyLabelsHaveNearestRungs) {
+  const CrfModel model = decided_crf(kMany);
+  const CrfLadder ladder = fit_crf_ladder(model, random_sequences(kMany), 1);
+  CrfPlan other = kMany;
+  other.seed = 9;
+  const Sequences data = random_sequences(other);
+  const std::vector<double> log_z = crf_log_z(model, data);
+  size_t nearest = 0;
+  double before = std::numeric_limits<double>::infinity();
+  for (const runtime::Rung& rung : ladder.rungs) {
+    if (rung.kind != runtime::RungKind::Nearest) continue;
+    ++nearest;
+    EXPECT_LE(rung.eps, before) << rung.name;
+    before = rung.eps;
+    EXPECT_GE(rung.cost, 1) << rung.name;
+    EXPECT_LE(rung.cost, 0.5 * kMany.labels) << rung.name;
+    CrfRungValue value(model, ladder, rung);
+    double exceed = 0;
+    for (uint64_t i = 0; i < data.sentences(); ++i)
+      exceed += std::abs(log_z[i] - value(data, i)) > rung.eps ? 1 : 0;
+    EXPECT_LE(exceed, 0.015 * static_cast<double>(data.sentences())) << rung.name;  // of sentences not seen
+  }
+  EXPECT_GE(nearest, 2u);
+  const size_t best = runtime::cheapest_within(ladder.rungs, {.within = 0.1});
+  ASSERT_NE(best, runtime::kNoRung);
+  EXPECT_EQ(ladder.rungs[best].kind, runtime::RungKind::Nearest);
+}
+
+// Few labels, or pairs of their own at every position: exact is taken.
+TEST(CrfLadder, OthersHaveNone) {
+  CrfPlan few = kMany;
+  few.labels = 99;
+  EXPECT_EQ(fit_crf_ladder(decided_crf(few), random_sequences(few), 1).rungs.size(), 2u);
+  CrfPlan own = kMany;
+  own.sentences = 20;
+  own.bigrams = 1;
+  EXPECT_EQ(fit_crf_ladder(random_crf(own), random_sequences(own), 1).rungs.size(), 2u);
+}
+
+TEST(CrfLadder, NearestRungsAreReadBack) {
+  CrfModel model = decided_crf(kMany);
+  const CrfLadder ladder = fit_crf_ladder(model, random_sequences(kMany), 1);
+  const std::string record = "{\"ladder\":" + crf_ladder_json(ladder) + "}";
+  model.audit_json = record;
+  const CrfLadder read = crf_ladder_of(model, "m");
+  EXPECT_EQ(read.rungs, ladder.rungs);
+  EXPECT_EQ(read.share, ladder.share);
+  for (const bool is_short : {true, false}) {
+    auto damaged = nlohmann::ordered_json::parse(record);
+    auto& share = damaged["ladder"]["share"];
+    is_short ? share.erase(0) : void(share[0] = -1);
+    model.audit_json = damaged.dump();
+    EXPECT_THROW(crf_ladder_of(model, "m"), Error) << is_short;
+  }
 }
 
 TEST(CrfLadder, IsReadBackFromTheRecord) {

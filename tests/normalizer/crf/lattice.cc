@@ -37,6 +37,74 @@ TEST(Lattice, AgreesWithEnumeration) {
   }
 }
 
+// With every label near it is the sum over all labellings.
+TEST(Lattice, NearestLabelsAreAllLabelsWhereNoneIsFar) {
+  for (const auto& [labels, length] :
+       std::vector<std::pair<uint32_t, uint64_t>>{{1, 3}, {3, 6}, {17, 3}, {49, 2}, {300, 1}}) {
+    const auto s = random_scores<float>(labels, length, false, 1.5, labels);
+    PairFactors<float> pairs;
+    pairs.assign(s.pair.data(), labels);
+    const LabelTail<float> tail(pairs, std::vector<double>(labels, 1.0 / labels), 0);
+    Lattice lattice;
+    const double truth = enumerate(s.view()).log_z;
+    EXPECT_NEAR(lattice.forward_nearest(s.view(), pairs, tail), truth, 1e-5 * std::max(1.0, std::abs(truth)));
+    EXPECT_EQ(lattice.near_labels(), labels * (length - 1));
+  }
+}
+
+// By its definition: alpha with the far labels together, in double, and counted.
+TEST(Lattice, FarLabelsGoByTheirShares) {
+  const uint32_t labels = 40;
+  const uint64_t length = 7;
+  for (const double stop : {0.002, 0.02, 0.2}) {
+    const auto s = random_scores<double>(labels, length, false, 2, 5);
+    PairFactors<double> pairs;
+    pairs.assign(s.pair.data(), labels);
+    std::vector<double> share = random_vector<double>(labels, 1, 3);
+    double sum = 0;
+    for (double& w : share) sum += w = std::abs(w);
+    for (double& w : share) w /= sum;
+    std::vector<double> alpha(labels), next(labels);
+    for (uint32_t k = 0; k < labels; ++k) alpha[k] = std::exp(s.unary[k]);
+    double log_z = 0;
+    uint64_t near = 0;
+    for (uint64_t t = 0; t < length; ++t) {
+      double total = 0;
+      for (const double a : alpha) total += a;
+      log_z += std::log(total);
+      for (double& a : alpha) a /= total;
+      if (t + 1 == length) break;
+      double far = 0;
+      for (uint32_t j = 0; j < labels; ++j) {
+        near += alpha[j] < stop ? 0 : 1;
+        far += alpha[j] < stop ? alpha[j] : 0;
+      }
+      for (uint32_t k = 0; k < labels; ++k) {
+        next[k] = 0;
+        for (uint32_t j = 0; j < labels; ++j)
+          next[k] += ((alpha[j] < stop ? 0 : alpha[j]) + far * share[j]) * std::exp(s.pair[j * labels + k]);
+        next[k] *= std::exp(s.unary[(t + 1) * labels + k]);
+      }
+      alpha = next;
+    }
+    BasicLattice<double> lattice;
+    EXPECT_NEAR(lattice.forward_nearest(s.view(), pairs, {pairs, share, stop}), log_z, 1e-9) << stop;
+    EXPECT_EQ(lattice.near_labels(), near);
+    EXPECT_LT(near, labels * (length - 1)) << stop;
+  }
+}
+
+// Where numbers vanish the sum is exact.
+TEST(Lattice, NearestLabelsThatVanishAreSummed) {
+  OwnedScores<float> s{2, 2, false, {0, -1000, -1000, 0}, {0, -1000, 0, 0}};
+  PairFactors<float> pairs;
+  pairs.assign(s.pair.data(), 2);
+  Lattice lattice;
+  EXPECT_NEAR(lattice.forward_nearest(s.view(), pairs, {pairs, std::vector<double>{0, 1}, 0.5}),
+              enumerate(s.view()).log_z, 1e-3);
+  EXPECT_TRUE(lattice.is_in_log_space());
+}
+
 TEST(Lattice, VeryLargeScoresAndForbiddenTransitions) {
   for (const bool own : {false, true}) {
     for (uint64_t seed = 0; seed < 20; ++seed) {

@@ -5,7 +5,6 @@
 
 #include "family/classifier/normalize/ladder_fit.h"
 #include "math/parallel.h"
-#include "math/special_functions.h"
 #include "normalizer/ladder/cluster_masses.h"
 #include "normalizer/output_stream.h"
 #include "selfnorm/runtime/scorer.h"
@@ -15,15 +14,10 @@ namespace selfnorm {
 std::vector<RungDrift> ladder_drift(const ModelFile& model, const ExampleSource& inputs) {
   const runtime::ModelLayout layout = layout_of(model);
   const runtime::Scorer scorer(layout);
-  std::vector<RungDrift> out;
+  const auto& rungs = layout.ladder.rungs;
+  std::vector<RungDrift> out = certified_rungs({rungs.begin(), rungs.end()});
   std::vector<size_t> place;
-  for (size_t r = 0; r < layout.ladder.rungs.size(); ++r) {
-    if (!std::isfinite(layout.ladder.rungs[r].eps)) continue;
-    RungDrift drift;
-    static_cast<Rung&>(drift) = layout.ladder.rungs[r];
-    out.push_back(std::move(drift));
-    place.push_back(r);
-  }
+  for (const RungDrift& rung : out) place.push_back(layout.ladder.find(rung.name));
   if (out.empty()) return out;
   const uint64_t block = block_size(inputs);
   for (uint64_t begin = 0; begin < inputs.examples(); begin += block) {
@@ -45,12 +39,7 @@ std::vector<RungDrift> ladder_drift(const ModelFile& model, const ExampleSource&
       out[r].exceeded += static_cast<uint64_t>(std::count(beyond.begin(), beyond.end(), 1));
     }
   }
-  const auto rungs = static_cast<double>(out.size());
-  for (RungDrift& drift : out) {
-    const double k = static_cast<double>(drift.exceeded), n = static_cast<double>(drift.inputs);
-    if (drift.exceeded > 0)
-      drift.rho_least = beta_upper_quantile(1 - (1 - drift.conf) / rungs, k, n - k + 1);  // Clopper-Pearson
-  }
+  judge_drift(out);
   return out;
 }
 

@@ -28,7 +28,7 @@ constexpr double kMostScores = 4e12;  // multiplications that exact sums may tak
 constexpr double kTimedSeconds = 0.02;
 constexpr int kTimedAtOnce = 4;
 // The stops of rungs of kind nearest, in units of the error that is allowed.
-constexpr double kStops[] = {4, 2, 1, 0.5, 0.33, 0.25, 0.2, 0.14, 0.1, 0.07, 0.05};
+constexpr double kStops[] = {4, 2, 1, 0.5, 0.33, 0.25, 0.2, 0.17, 0.14, 0.1, 0.07, 0.05};
 constexpr uint32_t kNetworks[] = {64, 256};
 constexpr size_t kFirstStop = 3, kMostTried = 5;  // where the search for a stop starts; how many it fits
 // A larger b(x) has half the error of a smaller one at best; 99% of inputs are within 2.6 times the rms.
@@ -64,16 +64,21 @@ class LadderFitting {
     const uint64_t needed = inputs_needed();
     if (certifying_inputs_.examples() < needed || fitting_inputs_.examples() < kFewestFitted)
       return exact_alone(
-          exact,
-          fmt::format("too few inputs that had no part in the model to certify anything: found {} to "
-                      "fit to and {} to certify with, expected at least {} and {}",
-                      fitting_inputs_.examples(), certifying_inputs_.examples(), kFewestFitted, needed));
+          exact, fmt::format("too few inputs that had no part in the model to certify anything: found {} to "
+                             "fit to and {} to certify with, expected at least {} and {}; {} in all would do",
+                             fitting_inputs_.examples(), certifying_inputs_.examples(), kFewestFitted, needed,
+                             kFewestFitted + needed));
     take_inputs(needed);
     add_rungs();
     certify();
     time(exact);
     measured_.push_back(std::move(exact));
     return choose();
+  }
+
+  // That certify any error for this many rungs together, if none of them exceeds it.
+  uint64_t inputs_needed() const {
+    return selfnorm::inputs_needed(options_.rho, options_.confidence, most_rungs());
   }
 
  private:
@@ -93,11 +98,6 @@ class LadderFitting {
     return out + (!has_clusters() ? 0 : tries_all() ? std::size(kStops) : kMostTried);
   }
   double doubt_of_each() const { return (1 - options_.confidence) / static_cast<double>(most_rungs()); }
-  // That certify any error for this many rungs together, if none of them exceeds it.
-  uint64_t inputs_needed() const {
-    return static_cast<uint64_t>(std::ceil(std::log(doubt_of_each()) / std::log1p(-options_.rho)));
-  }
-
   void step(const std::string& text) const {
     if (options_.on_step) options_.on_step(text);
   }
@@ -361,10 +361,13 @@ LadderFit fit_ladder(const ModelFile& model, const ExampleSource& fitting, const
 }
 
 LadderFit fit_ladder(const ModelFile& model, const ExampleSource& inputs, const LadderOptions& options) {
+  options.validate();
   if (inputs.examples() < 2) return fit_ladder(model, inputs, inputs, options);
   const std::vector<uint64_t> order =
       random_permutation(inputs.examples(), RandomStream(options.seed, kPartStream));
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(order.size() * 45 / 100);
+  const uint64_t needed = LadderFitting(model, inputs, inputs, options).inputs_needed();
+  const auto middle =
+      order.begin() + static_cast<std::ptrdiff_t>(fitted_of(order.size(), needed, kFewestFitted));
   return fit_ladder(model, ExampleSubset(inputs, {order.begin(), middle}),
                     ExampleSubset(inputs, {middle, order.end()}), options);
 }

@@ -62,6 +62,23 @@ TEST(LadderFit, InputsThatTrainedTheModelCertifyNothing) {
   EXPECT_NE(chosen_text(fit).find("the model was trained on these inputs"), std::string::npos);
 }
 
+// 16 rungs need 735 inputs to certify anything, and fitting needs 200: then 935 will do, and parting them as
+// more are parted (420 and 515) would not.
+TEST(LadderFit, FewInputsArePartedByWhatCertificatesNeed) {
+  const ModelFile head = clustered_head(1200, 5, 12, 0.2, 1);
+  const LadderOptions options{.within = 0.1, .keep_all = true};
+  const LadderFit enough = fit_ladder(head, *source_of(935, 5, 2), options);
+  EXPECT_EQ(enough.fitted, 200u);
+  EXPECT_EQ(enough.certified, 735u);
+  for (const MeasuredRung& rung : enough.rungs) EXPECT_TRUE(std::isfinite(rung.eps)) << rung.name;
+  const LadderFit few = fit_ladder(head, *source_of(934, 5, 2), options);
+  EXPECT_TRUE(few.is_exact());
+  EXPECT_NE(few.reason.find("expected at least 200 and 735; 935 in all would do"), std::string::npos)
+      << few.reason;
+  const LadderFit many = fit_ladder(head, *source_of(1400, 5, 2), options);
+  EXPECT_EQ(many.fitted, 630u);
+}
+
 TEST(LadderFit, TheErrorIsRoundedUp) {
   LadderFit fit;
   fit.rungs.resize(2);

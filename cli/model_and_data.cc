@@ -53,7 +53,7 @@ std::string runs_in(const std::string& folder) {
   std::vector<std::string> runs;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (std::filesystem::exists(entry.path() / kModelName, error)) runs.push_back(entry.path().string());
+    if (std::filesystem::exists(model_path(entry.path().string()), error) && entry.is_directory(error)) runs.push_back(entry.path().string());
   std::ranges::sort(runs);
   if (runs.empty()) return "expected the directory of a finished run of 'selfnorm train', or a model file";
   return fmt::format("did you mean {}{}?",

@@ -18,6 +18,7 @@
 #include "model/head/head_file.h"
 #include "model/stored_record.h"
 #include "run/run_record.h"
+#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -53,7 +54,8 @@ std::string runs_in(const std::string& folder) {
   std::vector<std::string> runs;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (std::filesystem::exists(model_path(entry.path().string()), error) && entry.is_directory(error)) runs.push_back(entry.path().string());
+    if (std::filesystem::exists(model_path(entry.path().string()), error) && entry.is_directory(error))
+      runs.push_back(entry.path().string());
   std::ranges::sort(runs);
   if (runs.empty()) return "expected the directory of a finished run of 'selfnorm train', or a model file";
   return fmt::format("did you mean {}{}?",
@@ -124,7 +126,9 @@ void check_model_and_data(const Arguments& arguments) {
     if (is_pickle_file(model)) refuse_pickle(model);
     if (is_npy_head(array_head(model)) && !data_is_model) refuse_npy_head(model);
     const bool is_array = is_array_file(model);
-    if (!has_content(model) || (is_array && !(data_is_model && !is_ours(model)))) continue;
+    if (!has_content(model) || model.ends_with(runtime::kShardIndexEnding) ||
+        (is_array && !(data_is_model && !is_ours(model))))
+      continue;
     if (data_is_model)
       throw_error("{} is data and {} is a model, and the model comes first: selfnorm {} {}{}{}", model, data,
                   arguments.command, data, between, model);

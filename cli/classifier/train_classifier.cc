@@ -353,8 +353,7 @@ class ClassifierTraining final : public Training {
   // Every process its own classes; the first one then reads all, to judge them.
   void write_parts(const std::string& checkpoint) {
     job_ = current_communicator();
-    const std::string index =
-        (std::filesystem::path(checkpoint).parent_path() / kModelIndexName).string();
+    const std::string index = (std::filesystem::path(checkpoint).parent_path() / kModelIndexName).string();
     round_as_stored(result_.model);
     if (job_->is_first()) remove_model_shards(index);
     job_->any(false);

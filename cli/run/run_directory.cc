@@ -70,9 +70,8 @@ void remove_unfinished(const std::string& path) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
     const std::string file = entry.path().filename().string();
-    for (const std::string name :
-         {kModelName, kModelIndexName, kRecordName, kMetricsName, kCheckpointName, kReportData, kAuditData,
-          kReportPage}) {
+    for (const std::string name : {kModelName, kModelIndexName, kRecordName, kMetricsName, kCheckpointName,
+                                   kReportData, kAuditData, kReportPage}) {
       const std::string start = name + ".tmp-";
       if (file.starts_with(start) && is_dead(file.substr(start.size()))) fs::remove(entry.path(), ignored);
     }

@@ -37,7 +37,9 @@ class RunDirectory {
   std::string existing_folder() const { return existing_folder_of(path_); }
 
   // Of the model that is there; of one in shards the index.
-  std::string model() const { return file(has(kModelName) || !has(kModelIndexName) ? kModelName : kModelIndexName); }
+  std::string model() const {
+    return file(has(kModelName) || !has(kModelIndexName) ? kModelName : kModelIndexName);
+  }
   // This file has just been written: that of a model before it goes, if it has another name.
   void keep_model(const std::string& written) const;
 

@@ -39,7 +39,7 @@ struct Descriptor {
 
 struct ShardIndex {
   std::string header;
-  uint64_t bytes = 0;                         // of tensors
+  uint64_t bytes = 0;                        // of tensors
   std::map<std::string, std::string> place;  // of a tensor: the file
 };
 
@@ -159,8 +159,8 @@ class ShardImage {
       fail(part, "none of " + std::string(dtype_name(whole.dtype)) + " in its shard");
     const uint64_t size = found->data.size();
     if (size > room) fail(part, "more bytes than the whole has left");
-    const auto begin = static_cast<uint64_t>(to - data_), source =
-        static_cast<uint64_t>(found->data.data() - from.map.bytes().data());
+    const auto begin = static_cast<uint64_t>(to - data_),
+               source = static_cast<uint64_t>(found->data.data() - from.map.bytes().data());
     const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
     uint64_t first = (begin + page - 1) / page * page, last = (begin + size) / page * page;
     if (begin % page != source % page || first >= last) first = last = begin + size;
@@ -190,8 +190,7 @@ MappedFile::MappedFile(const std::string& path) {
 void MappedFile::assemble(const std::string& path) {
   MappedFile text;
   text.map(path);
-  const ShardIndex index =
-      parse_index({reinterpret_cast<const char*>(text.data_), text.size_}, path);
+  const ShardIndex index = parse_index({reinterpret_cast<const char*>(text.data_), text.size_}, path);
   ShardImage image(path, index);
   image.fill();
   std::tie(data_, size_) = image.release();

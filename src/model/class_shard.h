@@ -63,7 +63,8 @@ class ClassShard {
     std::vector<T> all(classes_ * each);
     std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(this->own().begin * each));
     Communicator& job = *current_communicator();
-    job.share_work([] {}, {shared_array(job, blocks(), all.data(), [&](size_t b) { return block(b).begin * each; })});
+    job.share_work(
+        [] {}, {shared_array(job, blocks(), all.data(), [&](size_t b) { return block(b).begin * each; })});
     return all;
   }
   // And back.

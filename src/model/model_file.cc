@@ -201,8 +201,7 @@ std::vector<uint32_t> label_index(const ModelFile& model) {
 }
 
 size_t rows_of(const ModelFile& model) {
-  return model.family == Family::Joint ? 1
-                                       : model.classes - (model.family == Family::Hierarchical ? 1u : 0u);
+  return model.family == Family::Joint ? 1 : model.classes - (model.family == Family::Hierarchical ? 1u : 0u);
 }
 
 // A checked model as the tensors of its file; keeps a reference to the model, which may have the weights and
@@ -333,34 +332,40 @@ std::string shard_name(const std::string& index, size_t part, size_t parts) {
                      stem.substr(0, stem.size() - runtime::kShardIndexEnding.size()), part, parts);
 }
 
-// How many processes have classes.
+// How many processes have classes, and which of them this one is, from 0. Where there are more processes than
+// blocks, some have one and some none.
 size_t parts_of(const ClassShard& shard) {
   const Communicator* const all = current_communicator();
   return all == nullptr ? 1 : std::min(shard.blocks(), static_cast<size_t>(all->size()));
+}
+size_t own_part(const ClassShard& shard) {
+  const Communicator* const all = current_communicator();
+  if (all == nullptr) return 0;
+  const auto rank = static_cast<size_t>(all->rank());
+  return shard.blocks() < static_cast<size_t>(all->size()) ? shard.own_blocks().begin : rank;
 }
 
 }  // namespace
 
 void save_model_part(const ModelFile& own, const ClassShard& shard, const std::string& index) {
-  const Communicator* const all = current_communicator();
-  const size_t rank = all == nullptr ? 0 : static_cast<size_t>(all->rank()), parts = parts_of(shard);
+  const size_t part = own_part(shard), parts = parts_of(shard);
   const Range classes = shard.own();
   if (classes.size() == 0) return;
-  SELFNORM_CHECK(rank < parts && own.classes == shard.classes());
-  const std::string path = folder_of(index) + shard_name(index, rank + 1, parts);
+  SELFNORM_CHECK(part < parts && own.classes == shard.classes());
+  const std::string path = folder_of(index) + shard_name(index, part + 1, parts);
   const StoredModel stored(own, path, classes.size());
   std::vector<runtime::Tensor> tensors = stored.tensors();
   uint64_t start = 0;  // of the rows before
   for (const runtime::Tensor& tensor : tensors)
     if (tensor.name == "weight") start = tensor.data.size() / classes.size() * classes.begin;
-  if (rank > 0) std::erase_if(tensors, [](const runtime::Tensor& tensor) { return !is_split(tensor.name); });
+  if (part > 0) std::erase_if(tensors, [](const runtime::Tensor& tensor) { return !is_split(tensor.name); });
   for (runtime::Tensor& tensor : tensors)
-    if (is_split(tensor.name)) tensor.name += fmt::format(".{}", rank + 1);
+    if (is_split(tensor.name)) tensor.name += fmt::format(".{}", part + 1);
   write_safetensors(path, std::move(tensors),
                     {{"format", std::string(runtime::kFormat)},
                      {"format_version", std::string(runtime::kFormatVersion)},
                      {"family", "shard"}},
-                    {fmt::format("weight.{}", rank + 1), start});
+                    {fmt::format("weight.{}", part + 1), start});
 }
 
 void save_model_index(const ModelFile& own, const ClassShard& shard, const std::string& index) {

@@ -50,7 +50,8 @@ Real* ShardSoftmax<Real>::differentiate(size_t b, std::span<const ShardSum> sums
   Real* const values = values_[at].data() + rows.begin * width;
   for (size_t i = rows.begin; i < rows.end; ++i) {
     Real* row = values_[at].data() + i * width;
-    scale(static_cast<Real>(d[i].log_z * std::exp(parts_[at][i].total.max - sums[i].total.value())), row, width);
+    scale(static_cast<Real>(d[i].log_z * std::exp(parts_[at][i].total.max - sums[i].total.value())), row,
+          width);
     if (target[i] >= classes.begin && target[i] < classes.end)
       row[target[i] - classes.begin] += static_cast<Real>(d[i].score);
   }
@@ -99,9 +100,8 @@ class ShardPass final : public ExactPass<Real> {
   void run(std::span<const Real> theta, uint64_t normalised, const Visit& visit,
            std::span<Real> gradient) const override {
     SELFNORM_CHECK(normalised >= examples() && theta.size() == parameters());
-    ShardSoftmax<Real> softmax(shard_, [&](Range rows, Range classes, Real* out) {
-      model_.scores(theta, rows, classes, out);
-    });
+    ShardSoftmax<Real> softmax(
+        shard_, [&](Range rows, Range classes, Real* out) { model_.scores(theta, rows, classes, out); });
     const UnitShare own = shard_.own_blocks();
     std::vector<ScoreDerivatives> d;
     for (uint64_t first = 0; first < examples(); first += kShardStrip) {
@@ -114,8 +114,8 @@ class ShardPass final : public ExactPass<Real> {
       if (gradient.empty()) continue;
       parallel_units(own.size(), [&](size_t at) {
         const size_t b = own.begin + at;
-        model_.backward(rows, shard_.own_block(b), softmax.differentiate(b, sums, target, d, {0, rows.size()}),
-                        gradient.data());
+        model_.backward(rows, shard_.own_block(b),
+                        softmax.differentiate(b, sums, target, d, {0, rows.size()}), gradient.data());
       });
     }
   }

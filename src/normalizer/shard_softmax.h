@@ -42,12 +42,13 @@ class ShardSoftmax {
  private:
   ClassShard shard_;
   Score score_;
-  std::vector<std::vector<Real>> values_;       // of an own block, rows x classes
+  std::vector<std::vector<Real>> values_;  // of an own block, rows x classes
   std::vector<std::vector<ShardSum>> parts_;
 };
 
 // Rows of W of the own classes, as a model file has them, and log h + their biases.
-ShardSoftmax<float> shard_of_head(const ClassShard& shard, const ModelFile& own, std::span<const float> states);
+ShardSoftmax<float> shard_of_head(const ClassShard& shard, const ModelFile& own,
+                                  std::span<const float> states);
 // For any number of rows of states, a part of them at once.
 std::vector<ShardSum> shard_sums(const ClassShard& shard, const ModelFile& own, std::span<const float> states,
                                  std::span<const uint32_t> target);

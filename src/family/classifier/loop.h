@@ -81,9 +81,9 @@ struct LoopProblem {
   TrainObserver& observer;
   std::string optimiser, fingerprint;
   uint64_t examples = 0;
-  size_t parameters = 0;    // of theta, without the centre
-  size_t penalised = 0;     // the first so many are regularised
-  ClassShard shard = {};    // whose own classes theta has a column of each for, in so many rows
+  size_t parameters = 0;  // of theta, without the centre
+  size_t penalised = 0;   // the first so many are regularised
+  ClassShard shard = {};  // whose own classes theta has a column of each for, in so many rows
   size_t rows = 0;
   std::vector<Real> start;  // theta, then the centre when it is learned
   HeldOutMeasure<Real> held_out;

@@ -151,12 +151,12 @@ class MinibatchProblem final : public Problem {
     std::vector<Real> buffer;
     const auto penalised = feature_major(buffer).first(problem_.penalised);
     if (problem_.shard.exists()) {
-      regulariser_ = split_sum(
-          problem_.shard, penalised, problem_.penalised / std::max<size_t>(1, problem_.shard.own().size()),
-          [&](std::span<const Real> x) {
-            return (options_.l1 > 0 ? options_.l1 * absolute_sum(x) : 0) +
-                   0.5 * options_.l2 * inner_product(x, x);
-          });
+      regulariser_ = split_sum(problem_.shard, penalised,
+                               problem_.penalised / std::max<size_t>(1, problem_.shard.own().size()),
+                               [&](std::span<const Real> x) {
+                                 return (options_.l1 > 0 ? options_.l1 * absolute_sum(x) : 0) +
+                                        0.5 * options_.l2 * inner_product(x, x);
+                               });
       return;
     }
     regulariser_ = options_.l1 > 0 ? options_.l1 * absolute_sum(penalised) : 0;

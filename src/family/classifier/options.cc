@@ -188,16 +188,17 @@ void check_shard(const TrainOptions& options) {
   const ObjectiveEntry& entry = objective_entry(o.name);
   const bool is_network = options.encoder.is_network();
   const bool draws = entry.seam == ObjectiveSeam::candidates;
-  if (entry.is_subsampled || entry.is_constraint || entry.seam == ObjectiveSeam::tree || (draws && !is_network))
-    throw_error("`shard classes` does not go with {}{}; use exact or penalty{}", option_text("objective", o.name),
-                draws ? " and a linear model" : "",
-                is_network || draws ? ", or nce, ranking-nce, is or snl with `encoder bag`" : "");
+  if (entry.is_subsampled || entry.is_constraint || entry.seam == ObjectiveSeam::tree ||
+      (draws && !is_network))
+    throw_error(
+        "`shard classes` does not go with {}{}; use exact or penalty, or, with `encoder bag`, nce, "
+        "ranking-nce, is or snl",
+        option_text("objective", o.name), draws ? " and a linear model" : "");
   if (draws && o.noise != "in-batch" && o.noise_sharing == "example")
     throw_error("`shard classes` does not go with `proposal-sharing example`; use `proposal-sharing batch`");
   if (options.optimiser == "lbfgs")
     throw_error("`shard classes` is for minibatches, found `optimiser lbfgs`; use adagrad or adam");
-  if (!options.log_carrier.empty())
-    throw_error("`shard classes` does not go with a carrier; leave it out");
+  if (!options.log_carrier.empty()) throw_error("`shard classes` does not go with a carrier; leave it out");
 }
 
 void check_noise(const ObjectiveOptions& o, uint64_t batch) {

@@ -57,8 +57,8 @@ struct TrainOptions {
   std::string weights = "float32";  // float32 | bfloat16 | int8: how the model file stores the weights
   // none | classes: processes of a job have the rows of W of some classes each (model/class_shard.h)
   std::string shard = "none";
-  std::string class_weight;         // "" | "balanced" | "label=2.5,other=0.5"
-  std::vector<float> log_carrier;   // multiclass: fixed log h(k) by class index; empty means 0
+  std::string class_weight;        // "" | "balanced" | "label=2.5,other=0.5"
+  std::vector<float> log_carrier;  // multiclass: fixed log h(k) by class index; empty means 0
 
   uint64_t seed = 0;
   int threads = 0;  // 0 = all cores; the result does not depend on it

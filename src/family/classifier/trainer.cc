@@ -298,9 +298,9 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   TrainOptions options = input.options;
   const bool by_folds = needs_folds(input);
   if (by_folds) options.l2 = cross_validated_l2<Real>(input);
-  const LoopInput own{input.train,    input.valid,   options,         input.checkpoint,  input.observer,
-                      input.features, input.classes, input.optimiser, input.fingerprint, input.unlabelled,
-                      input.shard};
+  const LoopInput own{input.train,       input.valid,      options,       input.checkpoint,
+                      input.observer,    input.features,   input.classes, input.optimiser,
+                      input.fingerprint, input.unlabelled, input.shard};
   return train_with<Real>(own, scaling, by_folds);
 }
 

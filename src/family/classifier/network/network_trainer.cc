@@ -159,7 +159,8 @@ class NetworkProblem final : public Problem {
   }
 
   Check check(Progress& progress) override {
-    return validation_.judge(network_quality(model_, held_out_, shard_).about(model_.log_normalizer), progress);
+    return validation_.judge(network_quality(model_, held_out_, shard_).about(model_.log_normalizer),
+                             progress);
   }
 
   // By a few examples of the last step.
@@ -167,7 +168,8 @@ class NetworkProblem final : public Problem {
     std::span<const uint64_t> last = minibatches_.of(taken_ - 1);
     train_.gather(last.first(std::min<size_t>(kLastExamples, last.size())), examples_);
     examples_.weight.clear();
-    return network_quality(model_, examples_, shard_).nll * static_cast<double>(minibatches_.size()) < kLargestLoss;
+    return network_quality(model_, examples_, shard_).nll * static_cast<double>(minibatches_.size()) <
+           kLargestLoss;
   }
   std::string remedy() const override { return output_->remedy(); }
 
@@ -175,8 +177,9 @@ class NetworkProblem final : public Problem {
   void snapshot_state(const std::string& name, CheckpointFields& fields, Snapshot& snapshot) override {
     std::vector<SplitPart> parts;
     for (const auto* block : parameter_blocks(model_))
-      parts.push_back(
-          {block->size(), block == &model_.weight ? model_.features : block == &model_.bias ? 1u : 0u});
+      parts.push_back({block->size(), block == &model_.weight ? model_.features
+                                      : block == &model_.bias ? 1u
+                                                              : 0u});
     fields.split_parts(name + ".floats", snapshot.floats, parts, shard_);
     fields(name + ".numbers", snapshot.numbers);
   }

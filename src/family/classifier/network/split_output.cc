@@ -1,5 +1,5 @@
-// Output layers whose rows are split over processes (model/class_shard.h). Every process has the states of all
-// examples, the scores of its own classes, and what they send back to the states:
+// Output layers whose rows are split over processes (model/class_shard.h). Every process has the states of
+// all examples, the scores of its own classes, and what they send back to the states:
 //     d h_i = sum over blocks of classes of sum_{k in block} d_ik w_k,
 // added block by block in the order of the classes. Rows of W never travel.
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace {
 
 constexpr size_t kSplitTile = 128;  // classes of a unit of work
 
-// What blocks of classes send back to the states of these rows: add(b, part) adds to part (rows x m), which is 0.
+// What blocks of classes send back to the states of these rows: add(b, part) adds to part (rows x m), which
+// is 0.
 template <class Add>
 void return_to_states(const ClassShard& shard, size_t m, std::span<float> d_state, const Add& add) {
   const UnitShare own = shard.own_blocks();
@@ -55,8 +56,8 @@ class SplitEnumeration final : public OutputStep {
   LossSum whole(float* d_state) override {
     const Pass pass(*this, d_state);
     const LossSum sum = value_and_gradient<float>(
-        pass, *objective_,
-        {.weight = batch_->weight, .centre = centre(), .gradient_scale = batch_->scale}, {}, {});
+        pass, *objective_, {.weight = batch_->weight, .centre = centre(), .gradient_scale = batch_->scale},
+        {}, {});
     d_centre_ = sum.d_centre * batch_->scale / static_cast<double>(batch_->target.size());
     return sum;
   }
@@ -101,10 +102,11 @@ class SplitEnumeration final : public OutputStep {
         d.clear();
         for (uint64_t i = 0; i < rows.size(); ++i)
           d.push_back(visit(first + i, sums[i].target, sums[i].total.value()));
-        return_to_states(step_.shard_, m, {d_state_ + first * m, rows.size() * m}, [&](size_t b, float* part) {
-          step_.differentiate(b, softmax.differentiate(b, sums, target, d, {0, rows.size()}),
-                              {states.data() + first * m, rows.size() * m}, part);
-        });
+        return_to_states(step_.shard_, m, {d_state_ + first * m, rows.size() * m},
+                         [&](size_t b, float* part) {
+                           step_.differentiate(b, softmax.differentiate(b, sums, target, d, {0, rows.size()}),
+                                               {states.data() + first * m, rows.size() * m}, part);
+                         });
       }
     }
     void summarise(std::span<const float>,
@@ -202,8 +204,7 @@ class SplitCandidates final : public OutputStep {
       const size_t last = std::min<size_t>(n, first + kShardStrip);
       return_to_states(shard_, m, {d_state + first * m, (last - first) * m}, [&](size_t b, float* part) {
         const size_t k = width(b);
-        if (k > 0)
-          gemm(last - first, m, k, block_scores(b) + first * k, k, own_rows(b), m, 0.0f, part, m);
+        if (k > 0) gemm(last - first, m, k, block_scores(b) + first * k, k, own_rows(b), m, 0.0f, part, m);
         for (size_t i = first; i < last; ++i)
           if (shard_.block_of(batch_->target[i]) == b)
             add_scaled(d_target_[i], layer_.weight(local(batch_->target[i])), part + (i - first) * m, m);
@@ -237,7 +238,8 @@ class SplitCandidates final : public OutputStep {
     used_.group(list_);
     layer_.update_used(used_, [&](uint32_t p, float* gradient, float& d_bias) {
       const uint32_t i = p < draws ? 0 : example[p - draws];
-      add_scaled(p < draws ? 1 : d_target_[i], p < draws ? rows_.data() + p * m : states + i * m, gradient, m);
+      add_scaled(p < draws ? 1 : d_target_[i], p < draws ? rows_.data() + p * m : states + i * m, gradient,
+                 m);
       d_bias += p < draws ? offsets[p] : d_target_[i];
     });
     normalizer_.update(batch_->state, nullptr, d_normalizer_, rate);
@@ -259,7 +261,9 @@ class SplitCandidates final : public OutputStep {
   size_t local(uint32_t k) const { return k - shard_.own().begin; }
   size_t width(size_t b) const { return begin_[b + 1] - begin_[b]; }
   float* block_scores(size_t b) { return scores_.data() + batch_->target.size() * begin_[b]; }
-  float* own_rows(size_t b) { return rows_.data() + (begin_[b] - begin_[shard_.own_blocks().begin]) * layer_.states(); }
+  float* own_rows(size_t b) {
+    return rows_.data() + (begin_[b] - begin_[shard_.own_blocks().begin]) * layer_.states();
+  }
 
   void score(size_t b, const float* states) {
     const size_t m = layer_.states(), n = batch_->target.size(), k = width(b);
@@ -307,10 +311,10 @@ class SplitCandidates final : public OutputStep {
 
   // Of the current step.
   const StateBatch* batch_ = nullptr;
-  std::vector<uint32_t> sorted_;          // draws by block
-  std::vector<size_t> place_, begin_;     // of a draw among them; where a block begins
-  std::vector<float> scores_;             // then derivatives: block after block, examples x its draws
-  std::vector<float> rows_;               // of the own draws: weights, then gradients
+  std::vector<uint32_t> sorted_;       // draws by block
+  std::vector<size_t> place_, begin_;  // of a draw among them; where a block begins
+  std::vector<float> scores_;          // then derivatives: block after block, examples x its draws
+  std::vector<float> rows_;            // of the own draws: weights, then gradients
   std::vector<float> d_target_;
   std::vector<double> d_normalizer_, b_;
   std::vector<uint32_t> list_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/near_name.h"
 #include "data/string_index.h"
 #include "output.h"
 
@@ -42,9 +43,10 @@ std::string reading_text(const std::string& path, const ReadResult& read) {
 std::vector<std::string> bad_row_warnings(const std::string& path, const ReadReport& report) {
   std::vector<std::string> out;
   for (size_t i = 0; i < report.bad.size() && i < kShownRows; ++i)
-    out.push_back(fmt::format("{}:{}: skipped: {}", path, report.bad[i].line, report.bad[i].message));
+    out.push_back(fmt::format("{}: skipped: {}", place_text(path_text(path), report.bad[i].line),
+                              report.bad[i].message));
   if (report.bad.size() > kShownRows)
-    out.push_back(fmt::format("{}: {} bad rows skipped in all", path, grouped(report.bad.size())));
+    out.push_back(fmt::format("{}: {} bad rows skipped in all", path_text(path), grouped(report.bad.size())));
   return out;
 }
 

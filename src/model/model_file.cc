@@ -411,8 +411,8 @@ void remove_model_shards(const std::string& index) {
   std::set<std::string> parts;
   try {
     std::ifstream file(index);
-    for (const auto& [tensor, part] : nlohmann::json::parse(file).at("weight_map").items())
-      parts.insert(part.get<std::string>());
+    const nlohmann::json content = nlohmann::json::parse(file);
+    for (const auto& [tensor, part] : content.at("weight_map").items()) parts.insert(part.get<std::string>());
   } catch (const nlohmann::json::exception&) {  // somebody else's
     return;
   }

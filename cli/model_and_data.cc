@@ -17,6 +17,7 @@
 #include "model/head/head_directory.h"
 #include "model/head/head_file.h"
 #include "model/stored_record.h"
+#include "mpi/job.h"
 #include "run/run_record.h"
 #include "selfnorm/runtime/mapped_file.h"
 
@@ -108,10 +109,15 @@ void check_words(const Arguments& arguments) {
 
 }  // namespace
 
+bool is_model_command(const Arguments& arguments) {
+  return arguments.command != "info" && !named_by(arguments).models.empty();
+}
+
 int model_command(const Arguments& arguments) {
-  const std::vector<std::string> models = named_by(arguments).models;
-  if (models.empty()) throw Bug("no function for command " + arguments.command);
+  const auto [models, data] = named_by(arguments);
   check_words(arguments);
+  if (data == "-" && started_together())
+    throw Error("standard input reaches one of several processes only; store the data in a file");
   const ThreadLimit limit(arguments.common.threads);
   return run_for_family(arguments, models);
 }

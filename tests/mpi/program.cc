@@ -287,7 +287,9 @@ TEST_F(Job, ModelsAreJudgedTogether) {
       EXPECT_EQ(outcome.code, 0) << outcome.err;
       EXPECT_EQ(outcome.out, one.out) << words[0] << " by " << n;
       EXPECT_EQ(outcome.err, one.err) << words[0] << " by " << n;
-      if (words[0] == "audit") EXPECT_EQ(content(folder / "page.html"), page);
+      if (words[0] == "audit") {
+        EXPECT_EQ(content(folder / "page.html"), page);
+      }
     }
   }
   expect_user_error(

@@ -137,6 +137,7 @@ class JoinedSource : public ByteSource {
   JoinedSource(std::string name, const std::vector<std::string>& paths) : name_(std::move(name)) {
     for (const std::string& path : paths) inputs_.push_back(Input::open(path));
     header_ = shared_header();
+    for (size_t i = 1; i < inputs_.size(); ++i) check_header(*inputs_[i]);
   }
   size_t read(char* to, size_t n) override {
     for (; n > 0 && at_ < inputs_.size(); ++at_, is_new_ = true) {
@@ -192,7 +193,6 @@ class JoinedSource : public ByteSource {
   void begin(Input& input) {
     uint64_t line = 1;
     if (at_ > 0) {
-      check_header(input);
       input.skip_byte_order_mark();
       if (!header_.empty()) {
         input.skip(header_.size());

@@ -20,7 +20,7 @@ std::string unseen_text(const std::string& path, const std::string& found, const
   return fmt::format(
       "{}: found {} with a label that the model has not seen in training, the first '{}' ({}); they count as "
       "wrong, and likelihoods leave them out (with them log-likelihood is -inf)",
-      path, found, shown_label(label), place);
+      path_text(path), found, shown_label(label), place);
 }
 
 void say(const std::vector<std::string>& warnings) {
@@ -63,7 +63,7 @@ std::vector<std::string> unseen_warnings(const std::string& path, const Sequence
 }
 
 void note_reading(const std::string& path, const ReadReport& report) {
-  for (const std::string& text : report.notes) note(fmt::format("{}: {}", path, text));
+  for (const std::string& text : report.notes) note(fmt::format("{}: {}", path_text(path), text));
   say(bad_row_warnings(path, report));
 }
 void note_unseen(const std::string& path, const UnseenLabels& unseen) { say(unseen_warnings(path, unseen)); }

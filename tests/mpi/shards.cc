@@ -121,6 +121,12 @@ TEST_F(Shards, CommandsReadThemAsOneModel) {
       EXPECT_EQ(of(run), expected) << words[0];
       EXPECT_EQ(of(run + kIndex), expected) << words[0];
     }
+    for (const std::string& model : {one, run}) {
+      const Outcome outcome = folder.run({"normalize", model, "--states", "data", "--out",
+                                          model + ".normalised", "--no-report", "--no-ladder"});
+      EXPECT_EQ(outcome.code, 0) << outcome.err;
+    }
+    EXPECT_EQ(content(folder / (run + ".normalised")), content(folder / (one + ".normalised")));
     EXPECT_EQ(folder.run({"info", run, "--verify", "--json"}).json()["checksum"], "matches");
   }
 }

@@ -122,8 +122,8 @@ TEST_F(Shards, CommandsReadThemAsOneModel) {
       EXPECT_EQ(of(run + kIndex), expected) << words[0];
     }
     for (const std::string& model : {one, run}) {
-      const Outcome outcome = folder.run({"normalize", model, "--states", "data", "--out",
-                                          model + ".normalised", "--no-report", "--no-ladder"});
+      const Outcome outcome =
+          folder.run({"normalize", model, "--states", "data", "--out", model + ".normalised"});
       EXPECT_EQ(outcome.code, 0) << outcome.err;
     }
     EXPECT_EQ(content(folder / (run + ".normalised")), content(folder / (one + ".normalised")));

@@ -6,6 +6,7 @@
 #include "classifier/audit_report.h"
 #include "classifier/model_header.h"
 #include "commands.h"
+#include "data/input/source.h"
 #include "document/section/audit_section.h"
 #include "family/classifier/normalize/ladder_drift.h"
 #include "gpu/device.h"
@@ -56,6 +57,7 @@ int audit_classifier(const Arguments& arguments) {
   const AuditArguments& given = arguments.audit;
   AuditOptions options = audit_options(given);
   const AuditPlace place = audit_place(given);
+  const std::string data = path_text(given.data);
   const AnyModel any(given.model, arguments.head);
   ReadOptions reading = arguments.reader.options;
   reading.keep_unseen = true;
@@ -73,18 +75,18 @@ int audit_classifier(const Arguments& arguments) {
   }
   const char* kind = options.amortised ? "amortised" : "raw";
   const AuditNames names{.kind = kind,
-                         .data = given.data,
+                         .data = data,
                          .labels = any.file().labels,
                          .norm = norm_words(any.file()),
                          .part = part,
                          .is_requested = true};
-  ReportDocument document = audit_heading(any.path(), given.data);
+  ReportDocument document = audit_heading(any.path(), data);
   document.cards.push_back({"model", "Model", model_words(any.file()), {}, any.path()});
   add_model_audit(result, names, any.file(), *source, document);
   AuditWords words{
-      .json = {{"model", any.path()}, {"data", given.data}, {"kind", kind}},
+      .json = {{"model", any.path()}, {"data", data}, {"kind", kind}},
       .text = fmt::format("{} scores of {} on {}: {} inputs, {} {}; log Z of each by enumeration\n\n", kind,
-                          any.path(), given.data, grouped(result.n), grouped(result.classes),
+                          any.path(), data, grouped(result.n), grouped(result.classes),
                           any.file().family == Family::Joint ? "alternatives at most" : "classes") +
               audit_text(result, names)};
   words.json["log_normalizer"] = any.file().log_normalizer;

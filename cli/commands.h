@@ -18,6 +18,8 @@ int data_generate_command(const Arguments& arguments);
 
 // The commands that do what the family of MODEL does: evaluate, score, audit, normalize, bounds, tag,
 // predict, sample.
+// Whether it has a model, and what it does.
+bool is_model_command(const Arguments& arguments);
 int model_command(const Arguments& arguments);
 // Throws Error where MODEL is data, DATA is a model, or MODEL is a file of torch.save.
 void check_model_and_data(const Arguments& arguments);

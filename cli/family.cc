@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "model/stored_record.h"
+#include "processes.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -92,7 +93,8 @@ CommandFamily classifier_family() {
                        {"audit", audit_classifier},
                        {"normalize", normalize_head},
                        {"bounds", bound_classifier},
-                       {"predict", predict_labels}}};
+                       {"predict", predict_labels}},
+          .shared = {"evaluate", "score", "audit"}};
 }
 
 // The last one owns what none before it does.
@@ -145,8 +147,13 @@ int run_for_family(const Arguments& arguments, const std::vector<std::string>& m
   if (const auto own = family.commands.find(command); own != family.commands.end()) {
     if (!family.reads_sentences) refuse_sentences(arguments, models[0]);
     arguments.refuse_foreign(family.name, fmt::format("{} is {}", models[0], short_noun(family)));
+    if (std::ranges::find(family.shared, command) == family.shared.end())
+      refuse_processes(arguments);
+    else
+      join_processes(arguments);
     return own->second(arguments);
   }
+  refuse_processes(arguments);
   // A command of one other family, which knows best what is wrong with a file that is none of ours.
   for (const CommandFamily& owner : families()) {
     const auto own = owner.commands.find(command);

@@ -33,8 +33,9 @@ struct CommandFamily {
   std::function<OptionTable(Arguments&)> options = {};
   std::function<std::unique_ptr<Training>(const Arguments&)> training = {};
   std::function<nlohmann::ordered_json(const Arguments&)> info =
-      {};                                           // empty: where the file is, its size and family
-  std::map<std::string, Command> commands = {};     // by name, those it has
+      {};                                        // empty: where the file is, its size and family
+  std::map<std::string, Command> commands = {};  // by name, those it has
+  std::vector<std::string> shared = {};  // of them, by name, those that several processes run together
   std::map<std::string, std::string> refused = {};  // by name, others: why, and what to do instead
   bool reads_sentences = false;                     // --format may be one of sentences
 };

@@ -41,8 +41,10 @@ int launch_command(const Arguments& arguments) {
   const LaunchArguments& given = arguments.launch;
   if (given.command.empty())
     throw Error("launch: expected a command, as in 'selfnorm launch -n 4 -- train classifier data.svm'");
-  if (given.command[0] != "train")
-    throw_error("launch: found '{}'; several processes train together: expected train", given.command[0]);
+  constexpr std::string_view kShared[] = {"train", "evaluate", "score", "audit"};
+  if (std::ranges::find(kShared, given.command[0]) == std::end(kShared))
+    throw_error("launch: found '{}', which is work of one process; expected train, evaluate, score or audit",
+                given.command[0]);
   const uint64_t cores = std::max(1u, std::thread::hardware_concurrency());
   const uint64_t processes = given.processes == 0 ? cores : given.processes;
   if (processes > kMostProcesses)

@@ -45,6 +45,7 @@ int dispatch(const Arguments& arguments) {
   check_model_and_data(arguments);
   const std::string& command = arguments.command;
   if (command.starts_with("train ")) return train_command(arguments);
+  if (is_model_command(arguments)) return model_command(arguments);
   refuse_processes(arguments);
   if (command == "launch") return launch_command(arguments);
   if (command == "info") return info_command(arguments);
@@ -60,7 +61,7 @@ int dispatch(const Arguments& arguments) {
     print(arguments.markdown ? reference(command_table()) : manual(command_table(), kVersion));
     return 0;
   }
-  return model_command(arguments);
+  throw Bug("no function for command " + command);
 }
 
 int fail(const char* kind, std::string text, int code) {

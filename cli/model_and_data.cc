@@ -17,7 +17,9 @@
 #include "model/head/head_directory.h"
 #include "model/head/head_file.h"
 #include "model/stored_record.h"
+#include "mpi/job.h"
 #include "run/run_record.h"
+#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -53,7 +55,8 @@ std::string runs_in(const std::string& folder) {
   std::vector<std::string> runs;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (std::filesystem::exists(entry.path() / kModelName, error)) runs.push_back(entry.path().string());
+    if (std::filesystem::exists(model_path(entry.path().string()), error) && entry.is_directory(error))
+      runs.push_back(entry.path().string());
   std::ranges::sort(runs);
   if (runs.empty()) return "expected the directory of a finished run of 'selfnorm train', or a model file";
   return fmt::format("did you mean {}{}?",
@@ -106,10 +109,15 @@ void check_words(const Arguments& arguments) {
 
 }  // namespace
 
+bool is_model_command(const Arguments& arguments) {
+  return arguments.command != "info" && !named_by(arguments).models.empty();
+}
+
 int model_command(const Arguments& arguments) {
-  const std::vector<std::string> models = named_by(arguments).models;
-  if (models.empty()) throw Bug("no function for command " + arguments.command);
+  const auto [models, data] = named_by(arguments);
   check_words(arguments);
+  if (data == "-" && started_together())
+    throw Error("standard input reaches one of several processes only; store the data in a file");
   const ThreadLimit limit(arguments.common.threads);
   return run_for_family(arguments, models);
 }
@@ -124,7 +132,9 @@ void check_model_and_data(const Arguments& arguments) {
     if (is_pickle_file(model)) refuse_pickle(model);
     if (is_npy_head(array_head(model)) && !data_is_model) refuse_npy_head(model);
     const bool is_array = is_array_file(model);
-    if (!has_content(model) || (is_array && !(data_is_model && !is_ours(model)))) continue;
+    if (!has_content(model) || model.ends_with(runtime::kShardIndexEnding) ||
+        (is_array && !(data_is_model && !is_ours(model))))
+      continue;
     if (data_is_model)
       throw_error("{} is data and {} is a model, and the model comes first: selfnorm {} {}{}{}", model, data,
                   arguments.command, data, between, model);

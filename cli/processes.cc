@@ -86,6 +86,7 @@ void join_processes(const Arguments& arguments) {
   if (device != "auto" && device != "cpu")
     throw_error("--device {}: several processes compute on their CPUs; use --device cpu", device);
   choose_device("cpu");
+  if (!arguments.command.starts_with("train ")) return;
   for (const std::string& file : {arguments.run().train, arguments.run().valid})
     if (file == "-")
       throw Error("standard input reaches one of several processes only; store the data in a file");

@@ -9,6 +9,7 @@
 #include "data/string_index.h"
 #include "gpu/device.h"
 #include "grammar/option_list.h"
+#include "math/process/shared_loop.h"
 #include "normalizer/device_head.h"
 #include "output.h"
 #include "run/reading_note.h"
@@ -16,6 +17,8 @@
 
 namespace selfnorm::cli {
 namespace {
+
+constexpr uint64_t kRowsHeld = 1u << 16, kRowsAtOnce = 64;  // answers in memory; of a unit of work
 
 // Takes (row, label, log_prob).
 using CandidateSink = std::function<void(uint64_t, const std::string&, double)>;
@@ -57,19 +60,41 @@ struct Request {
   int kind = SELFNORM_RAW;
 };
 
+// Rows in parallel, by processes too, a part of them at a time; answers in their order.
 void score_classes(const RuntimeModel& model, const Dataset& data, const std::vector<std::string>& labels,
                    const Request& request, const CandidateSink& add) {
-  std::vector<double> out(std::max<size_t>(1, request.candidates.size()));
-  for (uint64_t row = 0; row < data.examples(); ++row) {
-    if (request.top > 0) {
-      for (const Candidate& c : model.top(data.features, row, request.top, request.kind))
-        add(data.numbers[row], labels[c.index], c.log_prob);
-      continue;
-    }
-    const std::span<const uint32_t> classes =
-        request.candidates.empty() ? std::span(&data.target[row], 1) : std::span(request.candidates);
-    model.score(data.features, row, classes, request.kind, out);
-    for (size_t i = 0; i < classes.size(); ++i) add(data.numbers[row], labels[classes[i]], out[i]);
+  const size_t each = request.top > 0 ? std::min<size_t>(request.top, model.classes())
+                                      : std::max<size_t>(1, request.candidates.size());
+  std::vector<uint32_t> classes;
+  std::vector<double> log_probs;
+  for (uint64_t first = 0; first < data.examples(); first += kRowsHeld) {
+    const uint64_t rows = std::min(kRowsHeld, data.examples() - first);
+    classes.resize(rows * each);
+    log_probs.resize(rows * each);
+    const auto score_row = [&](uint64_t i) {
+      const std::span own(classes.data() + i * each, each);
+      if (request.top > 0) {
+        const std::vector<Candidate> best = model.top(data.features, first + i, each, request.kind);
+        for (size_t c = 0; c < each; ++c) {
+          own[c] = best[c].index;
+          log_probs[i * each + c] = best[c].log_prob;
+        }
+        return;
+      }
+      if (request.candidates.empty())
+        own[0] = data.target[first + i];
+      else
+        std::ranges::copy(request.candidates, own.begin());
+      model.score(data.features, first + i, own, request.kind, std::span(log_probs).subspan(i * each, each));
+    };
+    shared_ranges(
+        rows, kRowsAtOnce,
+        [&](size_t begin, size_t end) {
+          for (size_t i = begin; i < end; ++i) score_row(i);
+        },
+        owned(classes, each), owned(log_probs, each));
+    for (uint64_t i = 0; i < rows * each; ++i)
+      add(data.numbers[first + i / each], labels[classes[i]], log_probs[i]);
   }
 }
 

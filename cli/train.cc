@@ -91,12 +91,13 @@ int train_command(const Arguments& given) {
   if (result.interrupted) return interrupted();
   if (result.diverged)
     warning("training diverged; the model is the last good one (try a smaller --learning-rate)");
-  const std::string model = run.file(kModelName);
+  const std::string model = run.file(training->is_split() ? kModelIndexName : kModelName);
   Verdict verdict;
   try {
     verdict = training->judge();
   } catch (const std::exception& error) {  // training is not lost
     training->save(model);
+    run.keep_model(model);
     end_run(run);
     if (dynamic_cast<const Error*>(&error) == nullptr) throw;  // no memory, most likely
     const std::string text = fmt::format(
@@ -111,6 +112,7 @@ int train_command(const Arguments& given) {
   }
   if (verdict.simple && warn_about_simple(arguments, verdict.nll, *verdict.simple)) result.diverged = true;
   training->save(model);
+  run.keep_model(model);
   end_run(run);
   const std::string page = write_run_report(arguments, run, [&] {
     ReportDocument out = run_heading(arguments, run, result.diverged);

@@ -106,7 +106,10 @@ ModelHeader header_of_head(const std::string& path, const HeadNames& names) {
 }  // namespace
 
 std::string model_path(const std::string& model) {
-  return std::filesystem::is_directory(model) ? model + "/" + kModelName : model;
+  if (!std::filesystem::is_directory(model)) return model;
+  const std::string index = model + "/" + kModelIndexName;
+  const bool is_split = !std::filesystem::exists(model + "/" + kModelName) && std::filesystem::exists(index);
+  return is_split ? index : model + "/" + kModelName;
 }
 
 std::string finished_model_path(const std::string& model) {

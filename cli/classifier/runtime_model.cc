@@ -36,9 +36,10 @@ void RuntimeModel::call(const Features& x, uint64_t row, Sparse sparse, Dense de
   }
   std::span<const float> values = x.dense.row(row);
   if (const size_t d = selfnorm_features(model_.get()); values.size() < d) {
-    padded_.assign(d, 0.0f);
-    std::copy(values.begin(), values.end(), padded_.begin());
-    values = padded_;
+    thread_local std::vector<float> padded;
+    padded.assign(d, 0.0f);
+    std::copy(values.begin(), values.end(), padded.begin());
+    values = padded;
   }
   check(dense(model_.get(), values.data(), values.size(), rest...));
 }

@@ -50,7 +50,6 @@ class RuntimeModel {
 
   std::string bytes_;  // of a head as a model file
   std::unique_ptr<selfnorm_model, Close> model_;
-  mutable std::vector<float> padded_;
 };
 
 }  // namespace selfnorm::cli

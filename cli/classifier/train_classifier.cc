@@ -291,6 +291,7 @@ class ClassifierTraining final : public Training {
                          std::move(data_.unlabelled));
     if (data_.table) result_.model.columns_json = data_.table->json();
     result_.model.target = data_.target;
+    if (is_split() && !result_.interrupted) write_parts(checkpoint.path);
     return result_;
   }
 
@@ -325,7 +326,16 @@ class ClassifierTraining final : public Training {
     return out;
   }
 
-  void save(const std::string& path) const override { save_model(result_.model, path); }
+  void save(const std::string& path) const override {
+    if (!is_split()) return save_model(result_.model, path);
+    const CommunicatorScope together(job_);
+    ModelFile own = result_.model;
+    own.weight = result_.shard.part_of(own.weight, own.features);
+    own.bias = result_.shard.part_of(own.bias, 1);
+    save_model_part(own, result_.shard, path);
+    save_model_index(own, result_.shard, path);
+  }
+  bool is_split() const override { return result_.shard.exists() && !result_.shard.is_whole(); }
 
   void show(const std::string& file, ReportDocument& document) override {
     const ModelFile& model = result_.model;
@@ -340,6 +350,19 @@ class ClassifierTraining final : public Training {
   }
 
  private:
+  // Every process its own classes; the first one then reads all, to judge them.
+  void write_parts(const std::string& checkpoint) {
+    job_ = current_communicator();
+    const std::string index = (std::filesystem::path(checkpoint).parent_path() / kModelIndexName).string();
+    round_as_stored(result_.model);
+    if (job_->is_first()) remove_model_shards(index);
+    job_->any(false);
+    save_model_part(result_.model, result_.shard, index);
+    job_->any(false);
+    if (!job_->is_first()) return;
+    save_model_index(result_.model, result_.shard, index);
+    result_.model = load_model(index);
+  }
   RowsPart part_of_audited() const {
     return is_held_out_ ? part_of_valid(given_.train, given_.valid) : RowsPart::kTrained;
   }
@@ -353,6 +376,7 @@ class ClassifierTraining final : public Training {
   const Arguments& arguments_;
   const TrainArguments& given_;
   TrainOptions options_;
+  Communicator* job_ = nullptr;     // whose processes have parts of the model
   std::optional<ReadResult> read_;  // by choose
   TrainingData data_;
   EncoderPlan plan_;

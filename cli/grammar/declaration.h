@@ -40,15 +40,16 @@ class Declaration {
   }
 
   // One or more files, read as one: their names separated by line feeds (data/input/source.h).
-  Declaration& files(const std::string& name, std::string& value, const std::string& words) {
+  Declaration& files(const std::string& name, std::string& value, const std::string& words,
+                     bool required = false) {
     std::vector<std::string>& list = lists_.emplace_back();
-    CLI::Option* added = app_.add_option(name, list, words);
+    CLI::Option* added = app_.add_option(name, list, words)->required(required);
     stores_.emplace_back([&value, &list] { value = CLI::detail::join(list, "\n"); });
     record({.name = name,
             .kind = ValueKind::kFile,
             .text = words,
             .is_positional = true,
-            .is_required = false,
+            .is_required = required,
             .is_repeated = true},
            added, value);
     return *this;

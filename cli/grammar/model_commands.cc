@@ -246,11 +246,9 @@ void Grammar::declare_model_commands() {
       "DATA, "
       "a CRF the labels of every sentence, a density every row, a regressor the target of every row.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
-      .positional(
-          "DATA", score.data,
-          "Data, with or without labels; text for a language model, labelled sentences for a CRF; - or "
-          "nothing: standard input",
-          false)
+      .files("DATA", score.data,
+             "Data, with or without labels, in one or more files; text for a language model, labelled "
+             "sentences for a CRF; - or nothing: standard input")
       .options(score_option_table(score))
       .checked(served_option_table, arguments_.ladder);
   declare_any_data(scoring);
@@ -315,8 +313,10 @@ void Grammar::declare_normalizing_commands() {
               "How far scores can be trusted as log-probabilities: the exact log Z of held-out inputs, what "
               "it does to likelihood and calibration, and a distribution-free certificate.");
   auditing.positional("MODEL", a.model, "Model file, run directory or softmax head")
-      .positional("DATA", a.data,
-                  "Held-out inputs, with or without labels: data of the model, or hidden states")
+      .files("DATA", a.data,
+             "Held-out inputs, with or without labels, in one or more files: data of the model, or hidden "
+             "states",
+             true)
       .options(states)
       .options(certified, {"eps", "rho", "confidence"})
       .options(kind)

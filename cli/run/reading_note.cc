@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/near_name.h"
 #include "data/string_index.h"
 #include "output.h"
 
@@ -19,7 +20,7 @@ std::string unseen_text(const std::string& path, const std::string& found, const
   return fmt::format(
       "{}: found {} with a label that the model has not seen in training, the first '{}' ({}); they count as "
       "wrong, and likelihoods leave them out (with them log-likelihood is -inf)",
-      path, found, shown_label(label), place);
+      path_text(path), found, shown_label(label), place);
 }
 
 void say(const std::vector<std::string>& warnings) {
@@ -42,9 +43,10 @@ std::string reading_text(const std::string& path, const ReadResult& read) {
 std::vector<std::string> bad_row_warnings(const std::string& path, const ReadReport& report) {
   std::vector<std::string> out;
   for (size_t i = 0; i < report.bad.size() && i < kShownRows; ++i)
-    out.push_back(fmt::format("{}:{}: skipped: {}", path, report.bad[i].line, report.bad[i].message));
+    out.push_back(fmt::format("{}: skipped: {}", place_text(path_text(path), report.bad[i].line),
+                              report.bad[i].message));
   if (report.bad.size() > kShownRows)
-    out.push_back(fmt::format("{}: {} bad rows skipped in all", path, grouped(report.bad.size())));
+    out.push_back(fmt::format("{}: {} bad rows skipped in all", path_text(path), grouped(report.bad.size())));
   return out;
 }
 
@@ -61,7 +63,7 @@ std::vector<std::string> unseen_warnings(const std::string& path, const Sequence
 }
 
 void note_reading(const std::string& path, const ReadReport& report) {
-  for (const std::string& text : report.notes) note(fmt::format("{}: {}", path, text));
+  for (const std::string& text : report.notes) note(fmt::format("{}: {}", path_text(path), text));
   say(bad_row_warnings(path, report));
 }
 void note_unseen(const std::string& path, const UnseenLabels& unseen) { say(unseen_warnings(path, unseen)); }

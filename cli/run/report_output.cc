@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/failure.h"
 #include "document/document.h"
+#include "math/process/communicator.h"
 #include "output.h"
 #include "page/page.h"
 #include "run/run_record.h"
@@ -38,7 +39,7 @@ Error report_error(const AuditPlace& place, const Error& error) {
 
 // The path of the page, or empty after a warning.
 std::string write_audit(const AuditPlace& place, const ReportDocument& document) {
-  if (place.page.empty()) return "";
+  if (place.page.empty() || !is_first_process()) return "";
   try {
     check_audit_paths(place);
     AtomicFile::write_file(place.data, document_text(document) + "\n");

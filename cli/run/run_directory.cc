@@ -19,6 +19,7 @@
 #include "document/document.h"
 #include "interruption.h"
 #include "math/parallel.h"
+#include "model/model_file.h"
 #include "run/progress_line.h"
 
 namespace selfnorm::cli {
@@ -26,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFiles[] = {kModelName, kRecordName, kMetricsName, kCheckpointName};
+constexpr const char* kFiles[] = {kModelName, kModelIndexName, kRecordName, kMetricsName, kCheckpointName};
 constexpr const char* kSetAside[] = {kRecordName, kMetricsName, kCheckpointName,
                                      kReportData, kAuditData,   kReportPage};
 
@@ -69,8 +70,8 @@ void remove_unfinished(const std::string& path) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
     const std::string file = entry.path().filename().string();
-    for (const std::string name :
-         {kModelName, kRecordName, kMetricsName, kCheckpointName, kReportData, kAuditData, kReportPage}) {
+    for (const std::string name : {kModelName, kModelIndexName, kRecordName, kMetricsName, kCheckpointName,
+                                   kReportData, kAuditData, kReportPage}) {
       const std::string start = name + ".tmp-";
       if (file.starts_with(start) && is_dead(file.substr(start.size()))) fs::remove(entry.path(), ignored);
     }
@@ -165,8 +166,16 @@ void RunDirectory::suspend() {
   is_kept_ = true;
 }
 
+void RunDirectory::keep_model(const std::string& written) const {
+  if (written == file(kModelIndexName)) {
+    unlink(file(kModelName).c_str());
+  } else if (has(kModelIndexName)) {
+    remove_model_shards(file(kModelIndexName));
+  }
+}
+
 bool RunDirectory::is_complete() const {
-  return has(kModelName) && !has(kCheckpointName) && !has(replaced(kRecordName));
+  return (has(kModelName) || has(kModelIndexName)) && !has(kCheckpointName) && !has(replaced(kRecordName));
 }
 
 bool RunDirectory::has(const std::string& name) const {

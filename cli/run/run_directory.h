@@ -36,6 +36,13 @@ class RunDirectory {
   bool has(const std::string& name) const;
   std::string existing_folder() const { return existing_folder_of(path_); }
 
+  // Of the model that is there; of one in shards the index.
+  std::string model() const {
+    return file(has(kModelName) || !has(kModelIndexName) ? kModelName : kModelIndexName);
+  }
+  // This file has just been written: that of a model before it goes, if it has another name.
+  void keep_model(const std::string& written) const;
+
   bool is_complete() const;  // holds a model that is not older than what else is there
 
   // The data are good: the folders are made, an overwritten run is set aside until keep(), config.json

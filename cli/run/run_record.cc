@@ -221,7 +221,8 @@ void check_same_data(const std::string& run, const std::string& key, const Json&
 std::string run_of_model(const std::string& model) {
   const fs::path path = fs::absolute(model);
   const fs::path run = fs::is_directory(path) ? path : path.parent_path();
-  const bool is_its_model = fs::is_directory(path) || path.filename() == kModelName;
+  const bool is_its_model =
+      fs::is_directory(path) || path.filename() == kModelName || path.filename() == kModelIndexName;
   return is_its_model && fs::exists(run / kRecordName) ? fs::proximate(run).string() : "";
 }
 

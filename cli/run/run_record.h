@@ -13,6 +13,7 @@
 namespace selfnorm::cli {
 
 inline constexpr const char* kModelName = "model.safetensors";
+inline constexpr const char* kModelIndexName = "model.safetensors.index.json";  // of one in shards
 inline constexpr const char* kRecordName = "config.json";
 inline constexpr const char* kMetricsName = "metrics.jsonl";
 inline constexpr const char* kCheckpointName = "checkpoint.safetensors";

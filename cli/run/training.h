@@ -52,6 +52,8 @@ class Training {
   // run gives the same bytes.
   virtual Verdict judge() = 0;
   virtual void save(const std::string& path) const = 0;
+  // Whether several processes have written parts of the model, of which save() writes the index.
+  virtual bool is_split() const { return false; }
   // Cards, figures and tables of the report; `model` is the file.
   virtual void show(const std::string& model, ReportDocument& document) = 0;
 };

@@ -136,14 +136,14 @@ nlohmann::ordered_json simple_json(const SimpleModel& simple) {
 void end_run(RunDirectory& run) {
   run.keep();
   unlink(run.file(kCheckpointName).c_str());
-  stop_in_order(fmt::format("interrupted; the model is in {}, its report is not", run.file(kModelName)));
+  stop_in_order(fmt::format("interrupted; the model is in {}, its report is not", run.model()));
 }
 
 void print_report(const Arguments& arguments, const RunDirectory& run, const RunResult& result,
                   const Verdict& verdict, const std::string& page) {
   if (arguments.common.json) {
     print_json({{"run", run.path()},
-                {"model", run.file(kModelName)},
+                {"model", run.model()},
                 {"objective", arguments.objective()},
                 {"optimiser", result.optimiser},
                 {"reason", result.reason},
@@ -159,7 +159,7 @@ void print_report(const Arguments& arguments, const RunDirectory& run, const Run
                                               grouped(result.last.step), result.optimiser);
   print(fmt::format("{}{}, {:.1f} s\n\n", result.reason, steps, result.last.seconds));
   print(fmt::format("on the {} data:\n{}", verdict.data, verdict.table));
-  print(fmt::format("\nmodel    {}\nmetrics  {}\noptions  {}\n", run.file(kModelName), run.file(kMetricsName),
+  print(fmt::format("\nmodel    {}\nmetrics  {}\noptions  {}\n", run.model(), run.file(kMetricsName),
                     run.file(kRecordName)));
   if (!page.empty()) print(fmt::format("report   {}\n", page));
 }

@@ -1,6 +1,7 @@
 """What the estimators have in common: keywords made from the option tables, data as the library takes them, training
 that is watched and can be stopped, files, pickles."""
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -66,6 +67,7 @@ def named(**options):
 
 _EVERY = """
     hold_out | "auto" | share of the rows that has no part in the steps and says when to stop, 0..0.5; auto: as on the command line
+    comm | None | mpi4py: a communicator whose processes call fit with the same data, train together and get the same model
     verbose | False | True: a line of progress; "auto": on a terminal and in notebooks
 """
 
@@ -162,6 +164,9 @@ class Estimator(BaseEstimator):
         bar = Progress() if callback is None and _shows_progress(getattr(self, "verbose", False)) else None
 
         self.notes_ = []
+        comm = getattr(self, "comm", None)
+        if comm is not None:
+            path = comm.bcast(path)
 
         def message(kind, text):
             if kind == "warning":
@@ -170,7 +175,8 @@ class Estimator(BaseEstimator):
                 self.notes_.append(text)
 
         try:
-            self.model_ = train((callback or bar, message, path, bool(resume), hold_out))
+            with contextlib.nullcontext() if comm is None or comm.Get_size() == 1 else _core.Processes(comm.py2f()):
+                self.model_ = train((callback or bar, message, path, bool(resume), hold_out))
         except BaseException:
             if os.path.exists(path):
                 self.checkpoint_ = path
@@ -178,7 +184,7 @@ class Estimator(BaseEstimator):
         finally:
             if bar:
                 bar.close()
-        if os.path.exists(path):
+        if (comm is None or comm.Get_rank() == 0) and os.path.exists(path):
             os.unlink(path)
         self.__dict__.pop("checkpoint_", None)
         return self
@@ -214,6 +220,8 @@ class Estimator(BaseEstimator):
 
     def __getstate__(self):
         state = dict(super().__getstate__() if hasattr(BaseEstimator, "__getstate__") else self.__dict__)
+        if "comm" in state:
+            state["comm"] = None  # of this job alone
         if "model_" in state:
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "model.safetensors")

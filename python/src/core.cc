@@ -494,6 +494,14 @@ PYBIND11_MODULE(_core, m) {
   declare_crf(m);
   declare_language_model(m);
   declare_head(m);
+  struct Together {  // from `with` to its end
+    int64_t communicator;
+    std::optional<Processes> processes;
+  };
+  py::class_<Together>(m, "Processes")
+      .def(py::init([](int64_t communicator) { return std::make_unique<Together>(communicator); }))
+      .def("__enter__", [](Together& t) { t.processes.emplace(t.communicator); })
+      .def("__exit__", [](Together& t, const py::args&) { t.processes.reset(); });
   m.def("load", [](const std::string& path) { return unlocked([&] { return load(path); }); });
 }
 

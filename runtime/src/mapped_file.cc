@@ -5,18 +5,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
+#include <map>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "selfnorm/runtime/file_error.h"
+#include "selfnorm/runtime/json_cursor.h"
+#include "selfnorm/runtime/safetensors.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::runtime {
 namespace {
 
 struct Descriptor {
   int fd;
+  explicit Descriptor(int number) : fd(number) {}
+  Descriptor(Descriptor&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
+  Descriptor(const Descriptor&) = delete;
   ~Descriptor() {
     if (fd >= 0) ::close(fd);
   }
@@ -27,11 +37,169 @@ struct Descriptor {
   throw IoError(path + ": cannot " + action + ": " + std::system_category().message(code));
 }
 
+struct ShardIndex {
+  std::string header;
+  uint64_t bytes = 0;                        // of tensors
+  std::map<std::string, std::string> place;  // of a tensor: the file
+};
+
+ShardIndex parse_index(std::string_view text, const std::string& name) {
+  ShardIndex out;
+  bool has_header = false;
+  JsonCursor json(text, name);
+  const auto each_entry = [&json](const auto& take) {
+    json.expect('{');
+    if (json.accept('}')) return;
+    do {
+      const std::string key = json.string();
+      json.expect(':');
+      take(key);
+    } while (json.accept(','));
+    json.expect('}');
+  };
+  each_entry([&](const std::string& part) {
+    if (part == "metadata") {
+      each_entry([&](const std::string& key) {
+        if (key == "total_size") {
+          out.bytes = json.integer();
+        } else {
+          const std::string value = json.string();
+          if (key == kShardHeader) {
+            out.header = value;
+            has_header = true;
+          }
+        }
+      });
+    } else if (part == "weight_map") {
+      each_entry([&](const std::string& key) { out.place[key] = json.string(); });
+    } else {
+      json.fail("metadata or weight_map instead of \"" + shortened(part) + "\"");
+    }
+  });
+  json.end();
+  if (!has_header)
+    throw FormatError(name + ": found no \"" + std::string(kShardHeader) +
+                      "\" in the metadata; expected the index of a model that selfnorm wrote in shards");
+  return out;
+}
+
+// Memory that pages of shards are mapped into.
+class ShardImage {
+ public:
+  ShardImage(const std::string& name, const ShardIndex& index) : name_(name), index_(index) {
+    const uint64_t length = index.header.size();
+    if (length > kLargestHeader || index.bytes > uint64_t{1} << 62)
+      throw FormatError(name + ": found a header of " + std::to_string(length) + " bytes for " +
+                        std::to_string(index.bytes) + " bytes of tensors; the index is damaged");
+    size_ = sizeof length + length + index.bytes;
+    void* address =
+        ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address == MAP_FAILED) throw_failure(name, "map");
+    data_ = static_cast<std::byte*>(address);
+    std::memcpy(data_, &length, sizeof length);
+    std::memcpy(data_ + sizeof length, index.header.data(), length);
+  }
+  ~ShardImage() {
+    if (data_ != nullptr) ::munmap(data_, size_);
+  }
+  ShardImage(const ShardImage&) = delete;
+  ShardImage& operator=(const ShardImage&) = delete;
+
+  void fill() {
+    const Safetensors whole = parse_safetensors({data_, size_}, name_);
+    for (const Tensor& tensor : whole.tensors) {
+      std::byte* to = const_cast<std::byte*>(tensor.data.data());
+      uint64_t left = tensor.data.size();
+      if (index_.place.contains(tensor.name)) {
+        left -= take(tensor, tensor.name, to, left);
+      } else {
+        for (size_t part = 1; index_.place.contains(tensor.name + "." + std::to_string(part)); ++part) {
+          const uint64_t taken = take(tensor, tensor.name + "." + std::to_string(part), to, left);
+          to += taken;
+          left -= taken;
+        }
+      }
+      if (left > 0) fail(tensor.name, std::to_string(left) + " bytes less than its shape says");
+    }
+    ::mprotect(data_, size_, PROT_READ);
+  }
+
+  std::pair<const std::byte*, size_t> release() { return {std::exchange(data_, nullptr), size_}; }
+
+ private:
+  struct Shard {
+    MappedFile map;
+    Safetensors tensors;
+    Descriptor file;
+  };
+
+  [[noreturn]] void fail(const std::string& tensor, const std::string& what) const {
+    throw FormatError(name_ + ": tensor \"" + shortened(tensor) + "\": found " + what +
+                      "; the shards are not those of this index, or are damaged");
+  }
+
+  Shard& shard(const std::string& file) {
+    if (const auto place = shards_.find(file); place != shards_.end()) return place->second;
+    if (file.empty() || file.find('/') != std::string::npos)
+      throw FormatError(name_ + ": found the shard \"" + shortened(file) +
+                        "\"; expected the name of a file beside the index");
+    const std::string path = name_.substr(0, name_.rfind('/') + 1) + file;
+    MappedFile map(path);
+    Safetensors tensors = parse_safetensors(map.bytes(), path);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) throw_failure(path, "open");
+    return shards_.emplace(file, Shard{std::move(map), std::move(tensors), Descriptor(fd)}).first->second;
+  }
+
+  // The bytes of a part of the tensor.
+  uint64_t take(const Tensor& whole, const std::string& part, std::byte* to, uint64_t room) {
+    Shard& from = shard(index_.place.find(part)->second);
+    const Tensor* found = from.tensors.find(part);
+    if (found == nullptr || found->dtype != whole.dtype)
+      fail(part, "none of " + std::string(dtype_name(whole.dtype)) + " in its shard");
+    const uint64_t size = found->data.size();
+    if (size > room) fail(part, "more bytes than the whole has left");
+    const auto begin = static_cast<uint64_t>(to - data_),
+               source = static_cast<uint64_t>(found->data.data() - from.map.bytes().data());
+    const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    uint64_t first = (begin + page - 1) / page * page, last = (begin + size) / page * page;
+    if (begin % page != source % page || first >= last) first = last = begin + size;
+    std::memcpy(to, found->data.data(), first - begin);
+    std::memcpy(data_ + last, found->data.data() + (last - begin), begin + size - last);
+    if (first == last) return size;
+    if (::mmap(data_ + first, last - first, PROT_READ, MAP_PRIVATE | MAP_FIXED, from.file.fd,
+               static_cast<off_t>(source + first - begin)) == MAP_FAILED)
+      throw_failure(name_, "map a shard");
+    ::madvise(data_ + first, last - first, MADV_RANDOM);
+    return size;
+  }
+
+  std::string name_;
+  const ShardIndex& index_;
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+  std::map<std::string, Shard> shards_;
+};
+
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
+  path.ends_with(kShardIndexEnding) ? assemble(path) : map(path);
+}
+
+void MappedFile::assemble(const std::string& path) {
+  MappedFile text;
+  text.map(path);
+  const ShardIndex index = parse_index({reinterpret_cast<const char*>(text.data_), text.size_}, path);
+  ShardImage image(path, index);
+  image.fill();
+  std::tie(data_, size_) = image.release();
+  is_assembled_ = true;
+}
+
+void MappedFile::map(const std::string& path) {
   // O_NONBLOCK: a FIFO is refused below instead of waiting for a writer.
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.fd < 0) throw_failure(path, "open");
   struct stat status {};
   if (::fstat(file.fd, &status) != 0) throw_failure(path, "read its size");
@@ -49,18 +217,21 @@ void MappedFile::expect_scan() const {
 }
 
 void MappedFile::release(std::span<const std::byte> part) const {
-  if (part.empty()) return;
+  if (part.empty() || is_assembled_) return;
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const size_t before = reinterpret_cast<uintptr_t>(part.data()) % page;  // from the start of its page
   ::madvise(const_cast<std::byte*>(part.data()) - before, before + part.size(), MADV_DONTNEED);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      is_assembled_(other.is_assembled_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(is_assembled_, other.is_assembled_);
   return *this;
 }
 

@@ -94,7 +94,11 @@ selfnorm_status selfnorm_open(const char* path, selfnorm_model** model) {
   return guarded([&] {
     std::string name = path;
     std::error_code none;
-    if (std::filesystem::is_directory(name, none)) name += "/model.safetensors";  // of a run
+    if (std::filesystem::is_directory(name, none)) {  // of a run
+      name += "/model.safetensors";
+      const std::string index = name.substr(0, name.rfind('.')) + std::string(kShardIndexEnding);
+      if (!std::filesystem::exists(name, none) && std::filesystem::exists(index, none)) name = index;
+    }
     MappedFile mapped{name};
     const auto bytes = mapped.bytes();
     return open_bytes(std::move(mapped), bytes, name.c_str(), model);

@@ -1,7 +1,9 @@
 #include "selfnorm/load.h"
 
 #include "api/rows.h"
+#include "gpu/device.h"
 #include "model/stored_record.h"
+#include "mpi/job.h"
 
 namespace selfnorm {
 
@@ -13,5 +15,19 @@ LoadedModel load(const std::string& path) {
   if (is.input == "context") return LanguageModel::load(path);
   return Classifier::load(path);
 }
+
+struct Processes::Job {
+  explicit Job(int64_t communicator) : mpi(communicator) {}
+  MpiJob mpi;
+};
+
+Processes::Processes(int64_t communicator) {
+  choose_device("cpu");
+  job_ = std::make_unique<Job>(communicator);
+}
+Processes::~Processes() = default;
+
+int Processes::rank() const { return job_->mpi.communicator().rank(); }
+int Processes::size() const { return job_->mpi.communicator().size(); }
 
 }  // namespace selfnorm

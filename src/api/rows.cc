@@ -99,7 +99,9 @@ std::unique_ptr<PointSource> make_row_points(const Rows& x) {
 
 std::string model_file_of(const std::string& path) {
   std::error_code none;
-  return std::filesystem::is_directory(path, none) ? path + "/model.safetensors" : path;
+  if (!std::filesystem::is_directory(path, none)) return path;
+  const std::string file = path + "/model.safetensors", index = file + ".index.json";  // one, or in shards
+  return !std::filesystem::exists(file, none) && std::filesystem::exists(index, none) ? index : file;
 }
 
 TrainObserver& observer_of(const Run& run) {

@@ -7,12 +7,13 @@
 #include <cmath>
 
 #include "base/failure.h"
+#include "base/near_name.h"
 
 namespace selfnorm {
 namespace {
 
 std::string located(const std::string& file, uint64_t line, const std::string& what) {
-  return line == 0 ? fmt::format("{}: {}", file, what) : fmt::format("{}:{}: {}", file, line, what);
+  return line == 0 ? fmt::format("{}: {}", file, what) : fmt::format("{}: {}", place_text(file, line), what);
 }
 
 }  // namespace

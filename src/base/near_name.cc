@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <numeric>
 
 namespace selfnorm {
@@ -71,6 +73,43 @@ std::string missing_text(const std::string& path) {
       nearest(whole.filename().string(), names_in(folder.empty() ? fs::path(".") : folder));
   if (!near.empty()) return fmt::format("there is no such file; did you mean {}?", (folder / near).string());
   return fmt::format("there is no such file; give the path of one that exists{}", where);
+}
+
+namespace {
+
+struct FileStart {
+  uint64_t line;
+  std::string file;
+  uint64_t line_of_file;
+};
+struct JoinedFiles {
+  std::mutex guard;  // files are read ahead by a thread of their own
+  std::map<std::string, std::vector<FileStart>> starts;
+};
+JoinedFiles& joined_files() {
+  static JoinedFiles all;
+  return all;
+}
+
+}  // namespace
+
+void note_file_of(const std::string& name, uint64_t line, const std::string& file, uint64_t line_of_file) {
+  JoinedFiles& all = joined_files();
+  const std::lock_guard lock(all.guard);
+  std::vector<FileStart>& starts = all.starts[name];
+  if (line == 1) starts.clear();
+  starts.push_back({line, file, line_of_file});
+}
+
+std::string place_text(const std::string& name, uint64_t line) {
+  JoinedFiles& all = joined_files();
+  const std::lock_guard lock(all.guard);
+  const auto found = all.starts.find(name);
+  if (found == all.starts.end()) return fmt::format("{}:{}", name, line);
+  const std::vector<FileStart>& starts = found->second;
+  size_t last = 0;
+  while (last + 1 < starts.size() && starts[last + 1].line <= line) ++last;
+  return fmt::format("{}:{}", starts[last].file, line - starts[last].line + starts[last].line_of_file);
 }
 
 }  // namespace selfnorm

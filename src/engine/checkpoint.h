@@ -11,6 +11,7 @@
 
 #include "data/dataset.h"
 #include "data/sentences/sequences.h"
+#include "model/class_shard.h"
 #include "optim/adaptive.h"
 
 namespace selfnorm {
@@ -24,6 +25,10 @@ class Checkpoint {
   void set(const std::string& name, const std::vector<float>& values) { views_[name] = values; }
   void set(const std::string& name, std::vector<float>&& values) = delete;
   void set(const std::string& name, const std::vector<double>& values);
+  void keep(const std::string& name, std::vector<float> values) {
+    views_[name] = floats_[name] = std::move(values);
+  }
+  void keep(const std::string& name, const std::vector<double>& values) { set(name, values); }
 
   // Each throws Error when the checkpoint lacks the name or holds something else there. Vectors are as long
   // as `values`, unless that is empty; or, where `size` is given, as that, or empty.
@@ -48,8 +53,13 @@ class Checkpoint {
 
   std::map<std::string, std::string> text_;
   std::map<std::string, std::span<const float>> views_;  // what was set
-  std::map<std::string, std::vector<float>> floats_;     // what was loaded
+  std::map<std::string, std::vector<float>> floats_;     // what was loaded, or kept
   std::map<std::string, std::vector<double>> doubles_;
+};
+
+// `size` values of a process, of which every class has `each`; 0: all processes have the same.
+struct SplitPart {
+  size_t size, each;
 };
 
 // The state of something, every part of it named once: put into a checkpoint, or taken from one. What is put
@@ -85,6 +95,48 @@ class CheckpointFields {
   void operator()(const std::string& name, std::vector<Real>& values, size_t size) {
     reads() ? from_.get(name, values, size) : to_->set(name, values);
   }
+  // What every class has `each` of, where a process has its own classes only: all of it is in the checkpoint,
+  // which is that of any number of processes. They do this together; the first one keeps it.
+  template <class Real>
+  void split(const std::string& name, std::vector<Real>& own, size_t each, const ClassShard& shard) {
+    split_with(
+        name, own, shard, [&] { return shard.gathered(own, each); },
+        [&](const std::vector<Real>& all) { return shard.part_of(all, each); });
+  }
+  // Parts one after the other, some of which are split.
+  template <class Real>
+  void split_parts(const std::string& name, std::vector<Real>& own, const std::vector<SplitPart>& parts,
+                   const ClassShard& shard) {
+    const auto each_part = [&](const std::vector<Real>& from, bool is_all, const auto& changed) {
+      std::vector<Real> out;
+      auto place = from.begin();
+      for (const SplitPart& part : parts) {
+        const size_t size = is_all && part.each > 0 ? shard.classes() * part.each : part.size;
+        const std::vector<Real> values(place, place + static_cast<std::ptrdiff_t>(size));
+        place += static_cast<std::ptrdiff_t>(size);
+        const std::vector<Real> to = part.each > 0 ? changed(values, part.each) : values;
+        out.insert(out.end(), to.begin(), to.end());
+      }
+      return out;
+    };
+    split_with(
+        name, own, shard,
+        [&] {
+          return each_part(own, false,
+                           [&](const auto& values, size_t each) { return shard.gathered(values, each); });
+        },
+        [&](const std::vector<Real>& all) {
+          return each_part(all, true,
+                           [&](const auto& values, size_t each) { return shard.part_of(values, each); });
+        });
+  }
+  // A matrix with a column for every class, and values after it that all have.
+  template <class Real>
+  void split_columns(const std::string& name, std::vector<Real>& own, size_t rows, const ClassShard& shard) {
+    split_with(
+        name, own, shard, [&] { return shard.gathered_columns(own, rows); },
+        [&](const std::vector<Real>& all) { return shard.part_of_columns(all, rows); });
+  }
   template <class Real>
   void operator()(const std::string& name, Adaptive<Real>& optimiser) {
     (*this)(name + ".step", optimiser.state().step);
@@ -93,6 +145,21 @@ class CheckpointFields {
   }
 
  private:
+  template <class Real, class Gather, class Part>
+  void split_with(const std::string& name, std::vector<Real>& own, const ClassShard& shard,
+                  const Gather& gather, const Part& part) {
+    if (!shard.exists() || shard.is_whole()) return (*this)(name, own);
+    const bool exists = any_process(!own.empty());
+    if (reads()) {
+      std::vector<Real> all;
+      from_.get(name, all);
+      own = exists ? part(all) : all;
+    } else {
+      std::vector<Real> all = exists ? gather() : own;
+      if (is_first_process()) to_->keep(name, std::move(all));
+    }
+  }
+
   Checkpoint* to_ = nullptr;
   const Checkpoint& from_;
 };

@@ -49,16 +49,21 @@ class Pace {
 
   // Writes what `fill` puts into a checkpoint when one is due or `now` asks for it. Writing takes at most
   // about a tenth of the run's time. One that cannot be written is a warning: the one before stays, and the
-  // next is tried when it is due. Of several processes the first writes.
-  void checkpoint(bool now, const std::function<void(CheckpointFields&)>& fill) {
-    if (options_.path.empty() || !is_first_process()) return;
-    const CommunicatorScope alone(nullptr);
+  // next is tried when it is due. Of several processes the first writes; all fill it where each has a part.
+  void checkpoint(bool now, bool is_split, const std::function<void(CheckpointFields&)>& fill) {
+    if (options_.path.empty() || (!is_split && !is_first_process())) return;
     const Clock::time_point begin = Clock::now();
     const double wait = options_.seconds == 0 ? 0 : std::max(options_.seconds, 10 * write_seconds_);
-    if (!now && seconds_between(written_, begin) < wait) return;
+    const bool is_due = is_first_process() && (now || seconds_between(written_, begin) >= wait);
+    if (!(is_split ? any_process(is_due) : is_due)) return;
     Checkpoint checkpoint;
     CheckpointFields fields(checkpoint);
-    fill(fields);
+    {
+      const CommunicatorScope scope(is_split ? current_communicator() : nullptr);
+      fill(fields);
+    }
+    if (!is_first_process()) return;
+    const CommunicatorScope alone(nullptr);
     checkpoint.set("fingerprint", fingerprint_);
     checkpoint.set("seconds", seconds());
     try {
@@ -89,13 +94,11 @@ struct Kept {
   bool exists = false;
 
   // The problem says how much there is of everything.
-  void state(const std::string& name, CheckpointFields& fields, const Problem& problem) {
+  void state(const std::string& name, CheckpointFields& fields, Problem& problem) {
     fields(name, exists);
     if (!exists) return;
     if (fields.reads()) problem.take(parameters);
-    fields(name + ".floats", parameters.floats);
-    fields(name + ".doubles", parameters.doubles);
-    fields(name + ".numbers", parameters.numbers);
+    problem.snapshot_state(name, fields, parameters);
   }
 };
 
@@ -133,7 +136,7 @@ class Run {
       }
       if (!problem_.is_between_runs()) continue;
       const bool stops = any_process(is_interrupted || observer_.stop_requested());
-      pace_.checkpoint(stops, [this](CheckpointFields& fields) {
+      pace_.checkpoint(stops, problem_.is_split(), [this](CheckpointFields& fields) {
         state(fields);
         save_others_(fields);
       });

@@ -125,6 +125,14 @@ class Problem {
 
   // All that the next step depends on; what is read has followed so many steps.
   virtual void state(CheckpointFields&, uint64_t /*steps_taken*/) {}
+  // The parameters that are kept.
+  virtual void snapshot_state(const std::string& name, CheckpointFields& fields, Snapshot& snapshot) {
+    fields(name + ".floats", snapshot.floats);
+    fields(name + ".doubles", snapshot.doubles);
+    fields(name + ".numbers", snapshot.numbers);
+  }
+  // Whether processes have parts of the parameters each, which they put into a checkpoint together.
+  virtual bool is_split() const { return false; }
 };
 
 enum class Ending { complete, interrupted, diverged };

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "base/atomic_file.h"
 #include "base/failure.h"
 #include "base/json_text.h"
 #include "math/half.h"
@@ -11,6 +15,7 @@
 #include "model/safetensors_writer.h"
 #include "model/stored_record.h"
 #include "selfnorm/runtime/checksum.h"
+#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm {
 namespace {
@@ -83,11 +88,12 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
 
 using runtime::Dtype;
 
-void check_sizes(const ModelFile& model) {
+// With so many rows of weights and biases.
+void check_sizes(const ModelFile& model, size_t rows) {
   const bool joint = model.family == Family::Joint;
   const bool hierarchical = model.family == Family::Hierarchical;
   SELFNORM_CHECK(!hierarchical || model.classes > 1);
-  const size_t rows = joint ? 1 : model.classes - (hierarchical ? 1 : 0), d = model.features;
+  const size_t d = model.features;
   const auto is_empty_or = [](size_t size, size_t expected) { return size == 0 || size == expected; };
   SELFNORM_CHECK(rows > 0 && d > 0);
   SELFNORM_CHECK(model.weight.size() == rows * d);
@@ -194,17 +200,23 @@ std::vector<uint32_t> label_index(const ModelFile& model) {
   return index_slots(model.labels);
 }
 
-// A checked model as the tensors of its file; keeps a reference to the model.
+size_t rows_of(const ModelFile& model) {
+  return model.family == Family::Joint ? 1 : model.classes - (model.family == Family::Hierarchical ? 1u : 0u);
+}
+
+// A checked model as the tensors of its file; keeps a reference to the model, which may have the weights and
+// biases of a part of its classes.
 class StoredModel {
  public:
-  StoredModel(const ModelFile& model, const std::string& path)
+  StoredModel(const ModelFile& model, const std::string& path) : StoredModel(model, path, rows_of(model)) {}
+  StoredModel(const ModelFile& model, const std::string& path, size_t rows)
       : model_(model),
         labels_(has_numbered_labels(model) ? std::vector<std::string>() : model.labels),
         names_(model.feature_names),
         words_(model.vocabulary),
         intercept_{model.normalizer.intercept},
         slots_(label_index(model)) {
-    check_sizes(model);
+    check_sizes(model, rows);
     check_encoder(model);
     SELFNORM_CHECK(model.tree.size() ==
                    (model.family == Family::Hierarchical ? 2 * size_t{model.classes} - 1 : 0));
@@ -304,6 +316,110 @@ ModelFile load_model(const std::string& path) {
 void save_model(const ModelFile& model, const std::string& path) {
   const StoredModel stored(model, path);
   write_safetensors(path, stored.tensors(), metadata_of(model));
+}
+
+namespace {
+
+constexpr std::string_view kSplit[] = {"weight", "weight_scale", "bias"};
+bool is_split(const std::string& name) { return std::ranges::find(kSplit, name) != std::end(kSplit); }
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// "model-00002-of-00004.safetensors" of model.safetensors.index.json
+std::string shard_name(const std::string& index, size_t part, size_t parts) {
+  const std::string stem = index.substr(folder_of(index).size());
+  return fmt::format("{}-{:05}-of-{:05}.safetensors",
+                     stem.substr(0, stem.size() - runtime::kShardIndexEnding.size()), part, parts);
+}
+
+// How many processes have classes, and which of them this one is, from 0. Where there are more processes than
+// blocks, some have one and some none.
+size_t parts_of(const ClassShard& shard) {
+  const Communicator* const all = current_communicator();
+  return all == nullptr ? 1 : std::min(shard.blocks(), static_cast<size_t>(all->size()));
+}
+size_t own_part(const ClassShard& shard) {
+  const Communicator* const all = current_communicator();
+  if (all == nullptr) return 0;
+  const auto rank = static_cast<size_t>(all->rank());
+  return shard.blocks() < static_cast<size_t>(all->size()) ? shard.own_blocks().begin : rank;
+}
+
+}  // namespace
+
+void save_model_part(const ModelFile& own, const ClassShard& shard, const std::string& index) {
+  const size_t part = own_part(shard), parts = parts_of(shard);
+  const Range classes = shard.own();
+  if (classes.size() == 0) return;
+  SELFNORM_CHECK(part < parts && own.classes == shard.classes());
+  const std::string path = folder_of(index) + shard_name(index, part + 1, parts);
+  const StoredModel stored(own, path, classes.size());
+  std::vector<runtime::Tensor> tensors = stored.tensors();
+  uint64_t start = 0;  // of the rows before
+  for (const runtime::Tensor& tensor : tensors)
+    if (tensor.name == "weight") start = tensor.data.size() / classes.size() * classes.begin;
+  if (part > 0) std::erase_if(tensors, [](const runtime::Tensor& tensor) { return !is_split(tensor.name); });
+  for (runtime::Tensor& tensor : tensors)
+    if (is_split(tensor.name)) tensor.name += fmt::format(".{}", part + 1);
+  write_safetensors(path, std::move(tensors),
+                    {{"format", std::string(runtime::kFormat)},
+                     {"format_version", std::string(runtime::kFormatVersion)},
+                     {"family", "shard"}},
+                    {fmt::format("weight.{}", part + 1), start});
+}
+
+void save_model_index(const ModelFile& own, const ClassShard& shard, const std::string& index) {
+  const size_t parts = parts_of(shard);
+  const StoredModel stored(own, index, shard.own().size());
+  std::vector<runtime::Tensor> tensors = stored.tensors();
+  nlohmann::ordered_json map;
+  uint64_t bytes = 0;
+  bool is_first = false;  // the weights, if what follows them stays aligned
+  for (runtime::Tensor& tensor : tensors) {
+    const bool split = is_split(tensor.name);
+    if (split) tensor.shape[0] = shard.classes();
+    uint64_t size = runtime::item_size(tensor.dtype);
+    for (const uint64_t extent : tensor.shape) size *= extent;
+    bytes += size;
+    is_first = is_first || (tensor.name == "weight" && size % sizeof(uint64_t) == 0);
+    for (size_t part = 1; part <= (split ? parts : 1); ++part)
+      map[split ? fmt::format("{}.{}", tensor.name, part) : tensor.name] = shard_name(index, part, parts);
+  }
+  std::string header = safetensors_text(tensors, metadata_of(own), {is_first ? "weight" : "", 0});
+  const auto write = [&](const std::string& path) {
+    const std::string json = header.substr(sizeof(uint64_t));
+    AtomicFile::write_file(
+        path, nlohmann::ordered_json{{"metadata", {{"total_size", bytes}, {runtime::kShardHeader, json}}},
+                                     {"weight_map", map}}
+                      .dump(1) +
+                  "\n");
+  };
+  // The checksum is of all of it, which is seen through an index that has none yet.
+  const std::string unfinished = folder_of(index) + "unfinished" + std::string(runtime::kShardIndexEnding);
+  write(unfinished);
+  with_plain_errors([&] {
+    const runtime::MappedFile whole(unfinished);
+    whole.expect_scan();
+    const std::span<const std::byte> all = whole.bytes();
+    put_checksum({{all}}, header);
+  });
+  std::filesystem::remove(unfinished);
+  write(index);
+}
+
+void remove_model_shards(const std::string& index) {
+  std::set<std::string> parts;
+  try {
+    std::ifstream file(index);
+    const nlohmann::json content = nlohmann::json::parse(file);
+    for (const auto& [tensor, part] : content.at("weight_map").items()) parts.insert(part.get<std::string>());
+  } catch (const nlohmann::json::exception&) {  // somebody else's
+    return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove(index, ignored);
+  for (const std::string& part : parts)
+    if (part.find('/') == std::string::npos) std::filesystem::remove(folder_of(index) + part, ignored);
 }
 
 std::string model_bytes(const ModelFile& model, const std::string& name) {

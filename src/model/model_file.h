@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/class_shard.h"
 #include "model/encoder.h"
 #include "model/ladder.h"
 #include "selfnorm/runtime/model_layout.h"
@@ -61,6 +62,13 @@ struct ModelFile {
 // Labels of context models, and those of kIndexedLabels classes or more, are stored with an index; that many
 // that are just 0, 1, ..., K-1 are not stored, and come back all the same.
 void save_model(const ModelFile& model, const std::string& path);
+// Of a model whose weights and biases are those of the own classes (selfnorm/runtime/mapped_file.h has the
+// format): the part of this process, in a file beside the index, and, of the first process when all have
+// written theirs, the index itself, with which the model is there.
+void save_model_part(const ModelFile& own, const ClassShard& shard, const std::string& index);
+void save_model_index(const ModelFile& own, const ClassShard& shard, const std::string& index);
+// The index and the parts that it names, if they are there.
+void remove_model_shards(const std::string& index);
 // The same in memory, for selfnorm_open_memory; `name` stands for the path in errors.
 std::string model_bytes(const ModelFile& model, const std::string& name);
 

@@ -23,11 +23,23 @@ runtime::Tensor make_tensor(std::string name, runtime::Dtype dtype, std::vector<
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
+// Where the data begin that processes share (selfnorm/runtime/mapped_file.h): with this tensor, at this place
+// of a page.
+struct SafetensorsPlace {
+  std::string first;
+  uint64_t start = 0;
+};
+// The header alone, with blank digits for the checksum; what tensors there are is told by their shapes.
+std::string safetensors_text(std::vector<runtime::Tensor>& tensors, const Metadata& metadata,
+                             const SafetensorsPlace& place = {});
+void put_checksum(std::span<const std::span<const std::byte>> parts, std::string& header);
+
 // Everything before the data; puts `tensors` in the order of the file. Throws Error when a text is not UTF-8.
-std::string safetensors_header(std::vector<runtime::Tensor>& tensors, const Metadata& metadata);
+std::string safetensors_header(std::vector<runtime::Tensor>& tensors, const Metadata& metadata,
+                               const SafetensorsPlace& place = {});
 
 // Throws Error (naming `path`) when the file cannot be written.
 void write_safetensors(const std::string& path, std::vector<runtime::Tensor> tensors,
-                       const Metadata& metadata);
+                       const Metadata& metadata, const SafetensorsPlace& place = {});
 
 }  // namespace selfnorm

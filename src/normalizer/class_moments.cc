@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "math/parallel.h"
+#include "math/process/shared_loop.h"
 #include "model/multiclass.h"
 #include "normalizer/device_head.h"
 #include "selfnorm/error.h"
@@ -48,7 +48,7 @@ ClassMoments class_moments(const ClassScores& scores, const Features& x, std::sp
   const ClassCut cut(x.rows(), scores.classes());
   std::vector<SoftmaxMoments> parts(x.rows() * cut.segments);
   ClassMoments out{std::vector<SoftmaxMoments>(x.rows()), std::vector<double>(target.size())};
-  parallel_units(cut.units(), [&](size_t unit) {
+  const auto run_unit = [&](size_t unit) {
     const Range rows = cut.block(unit);
     std::vector<float> values(rows.size() * std::min<uint64_t>(kMomentTile, scores.classes()));
     for_each_tile(cut.classes_of(unit), [&](Range tile) {
@@ -60,7 +60,22 @@ ClassMoments class_moments(const ClassScores& scores, const Features& x, std::sp
           out.target_score[i] = static_cast<double>(row[target[i] - tile.begin]);
       }
     });
-  });
+  };
+  if (Communicator* const all = sharing(cut.blocks)) {  // processes share the rows
+    const UnitShare own = all->share(cut.blocks);
+    const auto begin_of = [&](size_t block) { return std::min<uint64_t>(x.rows(), block * kRowBlock); };
+    all->share_work(
+        [&] {
+          parallel_units(own.size() * cut.segments,
+                         [&](size_t unit) { run_unit(own.begin * cut.segments + unit); });
+        },
+        {shared_array(*all, cut.blocks, parts.data(),
+                      [&](size_t block) { return begin_of(block) * cut.segments; }),
+         shared_array(*all, cut.blocks, out.target_score.data(),
+                      [&](size_t block) { return target.empty() ? 0 : begin_of(block); })});
+  } else {
+    parallel_units(cut.units(), run_unit);
+  }
   for (uint64_t i = 0; i < x.rows(); ++i)
     for (uint64_t s = 0; s < cut.segments; ++s) out.rows[i].append(parts[i * cut.segments + s], 0);
   return out;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "math/kernels.h"
+#include "model/class_scores.h"
 #include "model/multiclass.h"
 #include "normalizer/exact_pass.h"
 
@@ -36,7 +37,7 @@ struct EnumerationPlan {
 EnumerationPlan plan_enumeration(uint64_t rows, uint32_t classes, size_t gradient_size, size_t real_size);
 
 // Whose score objectives see, s(x_i) = sum_k w_ik s_k(x_i): a label's, w_ik = [k = y_i], or the expected one
-// of another distribution (teacher_enumeration.h).
+// of another distribution (TeacherEnumeration).
 template <class Real>
 class ScoreWeights {
  public:
@@ -79,6 +80,18 @@ class Enumeration : public ExactPass<Real> {
   Multiclass<Real> model_;
   const std::vector<uint32_t>* target_ = nullptr;
   std::unique_ptr<ScoreWeights<Real>> weights_;
+};
+
+// Enumeration with another head's distribution q(.|x) in the place of a label: the score that objectives see
+// is the expected one, and its derivative is shared out by q,
+//     s(x) = sum_k q_k(x) s_k(x),      d s_k = dA p_k + ds q_k,
+// so that A - s is the cross-entropy of q with the model, and KL(q || p) up to the entropy of q.
+// There are no summaries (Bug): a distribution has no rank.
+class TeacherEnumeration final : public Enumeration<float> {
+ public:
+  // Keeps references. `teacher_log_z` has the teacher's exact log-normalizer of every row.
+  TeacherEnumeration(const Multiclass<float>& model, const Features& rows, const ClassScores& teacher,
+                     std::span<const double> teacher_log_z);
 };
 
 // Of a row of outputs, or of a part of one.

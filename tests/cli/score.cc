@@ -24,6 +24,36 @@ TEST(Score, WithoutOptionsTheLabelOfTheData) {
   EXPECT_NEAR(nll, evaluation["nll_exact"].get<double>(), 1e-5);
 }
 
+// By their names, or by a pattern, in the order of the names.
+TEST(Score, SeveralFilesAreOne) {
+  const Folder folder;
+  folder.generate();
+  const std::string all = content(folder / "data.svm");
+  const size_t cut = all.find('\n', all.size() / 2) + 1;
+  folder.write("part-2.svm", all.substr(cut));
+  folder.write("part-1.svm", all.substr(0, cut));
+  const std::string whole = folder.run({"score", kTruth, "data.svm"}).out;
+  EXPECT_FALSE(whole.empty());
+  EXPECT_EQ(folder.run({"score", kTruth, "part-1.svm", "part-2.svm"}).out, whole);
+  EXPECT_EQ(folder.run({"score", kTruth, "part-*.svm"}).out, whole);
+  const auto audited = [&](const std::vector<std::string>& data) {
+    std::vector<std::string> words{"audit", kTruth, "--no-report", "--json"};
+    words.insert(words.begin() + 2, data.begin(), data.end());
+    nlohmann::json found = folder.run(words).json();
+    for (const char* of_the_file : {"data", "report"}) found.erase(of_the_file);
+    return found;
+  };
+  EXPECT_EQ(audited({"part-1.svm", "part-2.svm"}), audited({"data.svm"}));
+  const auto evaluated = [&](const std::string& data) {
+    nlohmann::json found = folder.run({"evaluate", kTruth, data, "--json"}).json();
+    found.erase("data");
+    return found;
+  };
+  EXPECT_EQ(evaluated("part-?.svm"), evaluated("data.svm"));
+  folder.write("part-3.svm", "0 1:1\n1 2:x\n");
+  expect_user_error(folder.run({"evaluate", kTruth, "part-*.svm"}), "part-3.svm:2: ");
+}
+
 TEST(Score, ExactLogProbabilitiesSumToOne) {
   const Folder folder;
   folder.generate();

@@ -95,14 +95,17 @@ using Job = Jobs;
 // Killed again and again, by another number of processes each time: what is resumed comes to the same model.
 TEST_F(Job, AKilledProcessEndsTheJobAndTheCheckpointIsWhole) {
   const Folder folder;
+  const char* const soak = getenv("SELFNORM_SOAK");  // so many kills, of a longer run
+  const int kills = soak == nullptr ? 10 : std::atoi(soak);
+  const std::string epochs = std::to_string(std::max(60, 8 * kills));
   folder.generate("data", 200, 4);
   std::vector<std::string> whole = endless("whole");
-  whole[6] = "60";
+  whole[6] = epochs;
   ASSERT_EQ(folder.run(whole).code, 0);
-  for (int kill_number = 0; kill_number < 10; ++kill_number) {
+  for (int kill_number = 0; kill_number < kills; ++kill_number) {
     processes(2 + kill_number % 3);
     std::vector<std::string> words = endless("run");
-    words[6] = "60";
+    words[6] = epochs;
     if (kill_number > 0) words.push_back("--resume");
     bool is_killed = false;
     const auto before = fs::exists(folder / "run/checkpoint.safetensors")
@@ -127,7 +130,7 @@ TEST_F(Job, AKilledProcessEndsTheJobAndTheCheckpointIsWhole) {
   if (!fs::exists(folder / "run/model.safetensors")) {
     processes(3);
     std::vector<std::string> words = endless("run", {"--resume"});
-    words[6] = "60";
+    words[6] = epochs;
     ASSERT_EQ(folder.run(words).code, 0);
   }
   EXPECT_EQ(content(folder / "run/model.safetensors"), content(folder / "whole/model.safetensors"));
@@ -257,11 +260,44 @@ TEST_F(Job, NamesThatAreNotUtf8) {
 
 TEST_F(Job, CommandsOfOneProcessAreRefused) {
   const Folder folder;
-  folder.generate("data", 100, 3);
   processes(2);
-  const Outcome outcome = folder.run({"evaluate", "model", "data"});
+  const Outcome outcome = folder.run({"data", "generate", "--out", "more", "--rows", "10"});
   EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("'selfnorm data generate' is work of one"), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find("selfnorm: error: "), outcome.err.rfind("selfnorm: error: ")) << outcome.err;
+}
+
+// Processes share the rows; the first one says it all, in the order of the rows.
+TEST_F(Job, ModelsAreJudgedTogether) {
+  const Folder folder;
+  folder.generate("data", 3000, 5);
+  ASSERT_EQ(folder.run({"train", "classifier", "data", "--quiet", "--no-report", "--out", "run"}).code, 0);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"evaluate", "run", "data"},
+                                                {"score", "run", "data"},
+                                                {"score", "run", "data", "--top", "2", "--exact"},
+                                                {"audit", "run", "data", "--report", "page.html"}}) {
+    processes(1);
+    const Outcome one = folder.run(words);
+    ASSERT_EQ(one.code, 0) << one.err;
+    EXPECT_FALSE(one.out.empty());
+    const std::string page = words[0] == "audit" ? content(folder / "page.html") : "";
+    for (const int n : {2, 3}) {
+      processes(n);
+      const Outcome outcome = folder.run(words);
+      EXPECT_EQ(outcome.code, 0) << outcome.err;
+      EXPECT_EQ(outcome.out, one.out) << words[0] << " by " << n;
+      EXPECT_EQ(outcome.err, one.err) << words[0] << " by " << n;
+      if (words[0] == "audit") {
+        EXPECT_EQ(content(folder / "page.html"), page);
+      }
+    }
+  }
+  expect_user_error(
+      [&] {
+        processes(1);
+        return folder.run({"launch", "-n", "2", "--", "predict", "run", "data"});
+      }(),
+      "work of one process");
 }
 
 TEST_F(Job, LaunchStartsIt) {
@@ -274,7 +310,7 @@ TEST_F(Job, LaunchStartsIt) {
   EXPECT_NE(outcome.err.find("2 processes: "), std::string::npos) << outcome.err;
   EXPECT_EQ(content(folder / "two/model.safetensors"), content(folder / "one/model.safetensors"));
   expect_user_error(folder.run({"launch", "-n", "2"}), "expected a command");
-  expect_user_error(folder.run({"launch", "-n", "2", "--", "evaluate", "m", "d"}), "expected train");
+  expect_user_error(folder.run({"launch", "-n", "2", "--", "info", "m"}), "expected train");
   expect_user_error(folder.run({"launch", "-n", "5000", "--", "train", "lm", "d"}), "expected 1 to 1024");
   setenv("SELFNORM_MPIRUN", "/bin/true", 1);
   expect_user_error(folder.run({"launch", "-n", "2", "--", "train", "lm", "d"}), "not the mpirun");

@@ -1,4 +1,4 @@
-#include "normalizer/teacher_enumeration.h"
+#include "normalizer/enumeration.h"
 
 #include <gtest/gtest.h>
 

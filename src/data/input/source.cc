@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -130,23 +131,26 @@ class PipeSource : public ByteSource {
   Descriptor file_;
 };
 
-// Several inputs as one; each but the last ends with a line feed.
+// Several inputs as one; each but the last ends with a line feed. Errors name the file and its line.
 class JoinedSource : public ByteSource {
  public:
-  explicit JoinedSource(const std::vector<std::string>& paths) {
+  JoinedSource(std::string name, const std::vector<std::string>& paths) : name_(std::move(name)) {
     for (const std::string& path : paths) inputs_.push_back(Input::open(path));
     header_ = shared_header();
+    for (size_t i = 1; i < inputs_.size(); ++i) check_header(*inputs_[i]);
   }
   size_t read(char* to, size_t n) override {
     for (; n > 0 && at_ < inputs_.size(); ++at_, is_new_ = true) {
-      if (is_new_ && at_ > 0 && !header_.empty()) skip(*inputs_[at_]);
+      if (is_new_) begin(*inputs_[at_]);
       is_new_ = false;
       if (const size_t got = inputs_[at_]->read(to, n); got > 0) {
         last_ = to[got - 1];
+        lines_ += static_cast<uint64_t>(std::count(to, to + got, '\n'));
         return got;
       }
       if (last_ != '\n' && at_ + 1 < inputs_.size()) {
         *to = last_ = '\n';
+        ++lines_;
         return 1;
       }
     }
@@ -167,14 +171,56 @@ class JoinedSource : public ByteSource {
         std::ranges::all_of(inputs_, [&](const auto& input) { return first_line(*input) == first; });
     return is_shared && first.find_first_of(",;\t") != std::string::npos ? first : "";
   }
-  void skip(Input& input) const {
-    const size_t mark = input.peek(3) == "\xEF\xBB\xBF" ? 3 : 0;
-    std::string skipped(mark + header_.size(), '\0');
-    read_fully(input, skipped.data(), skipped.size());
+  // Names that some files have in the first line and others in another order, or not at all.
+  void check_header(Input& input) const {
+    const std::vector<std::string> expected = fields_of(first_line(*inputs_[0])),
+                                   found = fields_of(first_line(input));
+    if (expected.size() < 2 || expected == found || std::ranges::any_of(expected, is_number)) return;
+    if (std::ranges::is_permutation(expected, found))
+      throw DataError(input.name(), 1,
+                      fmt::format("found the columns in another order than in {}; expected the same header",
+                                  inputs_[0]->name()));
+    if (!header_.empty() || !std::ranges::any_of(inputs_, [&](const auto& other) {
+          return other != inputs_[0] && fields_of(first_line(*other)) == expected;
+        }))
+      return;
+    throw DataError(
+        input.name(), 1,
+        fmt::format("found no header such as that of {} and others; expected it in all files, or in "
+                    "none",
+                    inputs_[0]->name()));
+  }
+  void begin(Input& input) {
+    uint64_t line = 1;
+    if (at_ > 0) {
+      input.skip_byte_order_mark();
+      if (!header_.empty()) {
+        input.skip(header_.size());
+        line = 2;
+      }
+    }
+    note_file_of(name_, lines_ + 1, input.name(), line);
+  }
+  static std::vector<std::string> fields_of(std::string_view line) {
+    while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
+    std::vector<std::string> out;
+    for (size_t begin = 0; begin <= line.size();) {
+      const size_t end = std::min(line.find_first_of(",;\t", begin), line.size());
+      out.emplace_back(line.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return out;
+  }
+  static bool is_number(const std::string& field) {
+    char* end = nullptr;
+    std::strtod(field.c_str(), &end);
+    return field.empty() || end == field.c_str() + field.size();
   }
 
+  std::string name_;
   std::vector<std::unique_ptr<Input>> inputs_;
   std::string header_;
+  uint64_t lines_ = 0;  // read
   size_t at_ = 0;
   bool is_new_ = true;
   char last_ = '\n';
@@ -325,7 +371,7 @@ std::unique_ptr<Input> Input::from(std::string name, std::unique_ptr<ByteSource>
 
 std::unique_ptr<Input> Input::open(const std::string& path) {
   if (const auto files = files_of_path(path); files.size() > 1)
-    return from(path_text(path), std::make_unique<JoinedSource>(files));
+    return from(path_text(path), std::make_unique<JoinedSource>(path_text(path), files));
   else if (files[0] != path)
     return open(files[0]);
   bool standard = path == "-";

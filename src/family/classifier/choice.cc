@@ -38,7 +38,8 @@ const std::vector<std::string> kDeciding = {"objective",
                                             "hidden",
                                             "dropout",
                                             "embeddings",
-                                            "unlabelled"};
+                                            "unlabelled",
+                                            "shard"};
 // Of a model without an encoder, and of its regulariser.
 const std::vector<std::string> kLinear = {"optimiser", "l1", "arithmetic"};
 const std::vector<std::string> kRegularised = {"l1", "l2", "l2-from"};

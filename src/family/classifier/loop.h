@@ -14,8 +14,10 @@
 #include "engine/engine.h"
 #include "family/classifier/options.h"
 #include "family/classifier/validation.h"
+#include "model/class_shard.h"
 #include "model/model_file.h"
 #include "normalizer/problem.h"
+#include "normalizer/shard_softmax.h"
 #include "objective/loss.h"
 #include "optim/adaptive.h"
 
@@ -34,8 +36,18 @@ struct LoopInput {
   std::string optimiser;    // resolved
   std::string fingerprint;  // of data and options
   const Dataset* unlabelled = nullptr;
+  ClassShard shard = {};  // parameters are the columns of its own classes
 
-  ParameterShape shape() const { return parameter_shape(train.is_joint(), features, classes); }
+  ParameterShape shape() const {
+    return parameter_shape(train.is_joint(), features,
+                           shard.exists() ? static_cast<uint32_t>(shard.own().size()) : classes);
+  }
+  // Of data with these features and classes.
+  template <class Real>
+  std::unique_ptr<ExactPass<Real>> pass_over(const Dataset& data, const FeatureMap* map = nullptr) const {
+    return shard.exists() ? make_shard_pass<Real>(shard, data, features, map)
+                          : make_exact_pass<Real>(data, features, classes, options.log_carrier, map);
+  }
 };
 
 // What a model subtracts from its scores to make them log-probabilities: a constant c (b of nce and snl) and,
@@ -69,8 +81,10 @@ struct LoopProblem {
   TrainObserver& observer;
   std::string optimiser, fingerprint;
   uint64_t examples = 0;
-  size_t parameters = 0;    // of theta, without the centre
-  size_t penalised = 0;     // the first so many are regularised
+  size_t parameters = 0;  // of theta, without the centre
+  size_t penalised = 0;   // the first so many are regularised
+  ClassShard shard = {};  // whose own classes theta has a column of each for, in so many rows
+  size_t rows = 0;
   std::vector<Real> start;  // theta, then the centre when it is learned
   HeldOutMeasure<Real> held_out;
   uint64_t check_epochs = 1;  // minibatches: from one check to the next

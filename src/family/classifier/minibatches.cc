@@ -20,6 +20,18 @@ namespace {
 // far below.
 constexpr double kInitialScale = 0.3;
 
+// The sum over classes of what `of` says of a row of a part of them: rows have a value for every own class.
+template <class Real, class Of>
+double split_sum(const ClassShard& shard, std::span<const Real> values, size_t rows, const Of& of) {
+  const size_t width = shard.own().size();
+  return shard.sum([&](size_t b) {
+    const Range classes = shard.own_block(b);
+    double sum = 0;
+    for (size_t j = 0; j < rows; ++j) sum += of(values.subspan(j * width + classes.begin, classes.size()));
+    return sum;
+  });
+}
+
 template <class Real>
 class MinibatchProblem final : public Problem {
  public:
@@ -95,11 +107,22 @@ class MinibatchProblem final : public Problem {
     batch_step_.push(theta_, optimiser_);
   }
 
+  bool is_split() const override { return problem_.shard.exists(); }
+  void snapshot_state(const std::string& name, CheckpointFields& fields, Snapshot& snapshot) override {
+    fields.split_columns(name + ".floats", snapshot.floats, problem_.rows, problem_.shard);
+    fields.split_columns(name + ".doubles", snapshot.doubles, problem_.rows, problem_.shard);
+    fields(name + ".numbers", snapshot.numbers);
+  }
   void state(CheckpointFields& fields, uint64_t steps_taken) override {
     taken_ = steps_taken;
     bring();
-    fields("theta", theta_);
-    fields("optimiser", optimiser_);
+    const auto split = [&](const char* name, std::vector<Real>& values) {
+      fields.split_columns(name, values, problem_.rows, problem_.shard);
+    };
+    split("theta", theta_);
+    fields("optimiser.step", optimiser_.state().step);
+    split("optimiser.square", optimiser_.state().square);
+    split("optimiser.mean", optimiser_.state().mean);
     fields("gradient_norm", gradient_norm_);
     fields("regulariser", regulariser_);
     sum_state(epoch_sum_, fields);
@@ -127,6 +150,15 @@ class MinibatchProblem final : public Problem {
     if (!(options_.l1 > 0 || options_.l2 > 0)) return;
     std::vector<Real> buffer;
     const auto penalised = feature_major(buffer).first(problem_.penalised);
+    if (problem_.shard.exists()) {
+      regulariser_ = split_sum(problem_.shard, penalised,
+                               problem_.penalised / std::max<size_t>(1, problem_.shard.own().size()),
+                               [&](std::span<const Real> x) {
+                                 return (options_.l1 > 0 ? options_.l1 * absolute_sum(x) : 0) +
+                                        0.5 * options_.l2 * inner_product(x, x);
+                               });
+      return;
+    }
     regulariser_ = options_.l1 > 0 ? options_.l1 * absolute_sum(penalised) : 0;
     if (options_.l2 > 0) regulariser_ += 0.5 * options_.l2 * inner_product(penalised, penalised);
   }
@@ -176,8 +208,7 @@ class ExactStep final : public MinibatchStep<Real> {
     drop_inputs(options_.encoder.dropout, RandomStream(options_.seed, kDropoutStream + step),
                 batch_.data.features);
     const auto count = static_cast<double>(examples.size());
-    const auto pass = make_exact_pass<Real>(batch_.data, input_.features, input_.classes,
-                                            options_.log_carrier, &batch_.map);
+    const auto pass = input_.pass_over<Real>(batch_.data, &batch_.map);
     const double scale = 1 / (count * mean_weight_);
     gradient_.assign(pass->gradient_size(), Real{0});
     const LossSum sum = value_and_gradient<Real>(*pass, *objective_,
@@ -192,6 +223,9 @@ class ExactStep final : public MinibatchStep<Real> {
 
   double gradient_norm() const override {
     const std::span<const Real> gradient(gradient_);
+    if (input_.shard.exists())
+      return std::sqrt(split_sum(input_.shard, gradient, batch_rows(),
+                                 [](std::span<const Real> x) { return inner_product(x, x); }));
     return std::sqrt(inner_product(gradient, gradient));
   }
 
@@ -199,7 +233,7 @@ class ExactStep final : public MinibatchStep<Real> {
   // full gradient.
   void update(std::span<Real> theta, Adaptive<Real>& optimiser, double rate) override {
     const size_t width = shape_.width;
-    const size_t rows = gradient_.size() / width;
+    const size_t rows = batch_rows();
     parallel_units(rows, [&](size_t r) {
       const bool bias = r >= rows - (shape_.rows - shape_.penalised_rows);
       const size_t row = bias                         ? shape_.rows - (rows - r)
@@ -226,6 +260,9 @@ class ExactStep final : public MinibatchStep<Real> {
   const char* remedy() const override { return kExactRemedy; }
 
  private:
+  // Of the gradient; none where a process has no classes.
+  size_t batch_rows() const { return shape_.width == 0 ? 0 : gradient_.size() / shape_.width; }
+
   const LoopInput& input_;
   const TrainOptions& options_;
   ParameterShape shape_;

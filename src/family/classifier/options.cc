@@ -55,6 +55,11 @@ void add_linear(TrainOptions& o, OptionTable& table) {
   table.add("arithmetic", &o.precision, "Kind of number that scores and gradients are computed with")
       .one_of({"float", "double"});
   table.add("class-weight", &o.class_weight, "'balanced', or 'label=2.5,other=0.5'");
+  table
+      .add("shard", &o.shard,
+           "classes: of several processes each has the weights of some of the classes only, and the model is "
+           "written in as many files")
+      .one_of({"none", "classes"});
 }
 
 }  // namespace
@@ -175,6 +180,25 @@ bool needs_constant(const ObjectiveOptions& o) { return objective_entry(o.name).
 void warn_about_gamma(const ObjectiveOptions& o, TrainObserver& observer) {
   if (!objective_entry(o.name).is_subsampled || o.gamma > 0) return;
   observer.on_warning("with gamma = 0 nothing is ever normalised, and training diverges; use gamma > 0");
+}
+
+void check_shard(const TrainOptions& options) {
+  if (options.shard == "none") return;
+  const ObjectiveOptions& o = options.objective;
+  const ObjectiveEntry& entry = objective_entry(o.name);
+  const bool is_network = options.encoder.is_network();
+  const bool draws = entry.seam == ObjectiveSeam::candidates;
+  if (entry.is_subsampled || entry.is_constraint || entry.seam == ObjectiveSeam::tree ||
+      (draws && !is_network))
+    throw_error(
+        "`shard classes` does not go with {}{}; use exact or penalty, or, with `encoder bag`, nce, "
+        "ranking-nce, is or snl",
+        option_text("objective", o.name), draws ? " and a linear model" : "");
+  if (draws && o.noise != "in-batch" && o.noise_sharing == "example")
+    throw_error("`shard classes` does not go with `proposal-sharing example`; use `proposal-sharing batch`");
+  if (options.optimiser == "lbfgs")
+    throw_error("`shard classes` is for minibatches, found `optimiser lbfgs`; use adagrad or adam");
+  if (!options.log_carrier.empty()) throw_error("`shard classes` does not go with a carrier; leave it out");
 }
 
 void check_noise(const ObjectiveOptions& o, uint64_t batch) {

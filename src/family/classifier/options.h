@@ -55,8 +55,10 @@ struct TrainOptions {
       "auto";  // dense x: standard (x-mean)/std, folded into the weights at the end | none | auto
   std::string precision = "float";  // float | double: arithmetic of scores and gradients
   std::string weights = "float32";  // float32 | bfloat16 | int8: how the model file stores the weights
-  std::string class_weight;         // "" | "balanced" | "label=2.5,other=0.5"
-  std::vector<float> log_carrier;   // multiclass: fixed log h(k) by class index; empty means 0
+  // none | classes: processes of a job have the rows of W of some classes each (model/class_shard.h)
+  std::string shard = "none";
+  std::string class_weight;        // "" | "balanced" | "label=2.5,other=0.5"
+  std::vector<float> log_carrier;  // multiclass: fixed log h(k) by class index; empty means 0
 
   uint64_t seed = 0;
   int threads = 0;  // 0 = all cores; the result does not depend on it
@@ -87,6 +89,9 @@ std::string options_text(const TrainOptions& options, const std::string& optimis
 
 // Whether the constant that log Z settles at has to be estimated after training.
 bool needs_constant(const ObjectiveOptions& objective);
+
+// Throws Error for what classes that are split over processes cannot do.
+void check_shard(const TrainOptions& options);
 
 // With gamma = 0 `sampled` never normalises anything.
 void warn_about_gamma(const ObjectiveOptions& objective, TrainObserver& observer);

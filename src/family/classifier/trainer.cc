@@ -102,10 +102,20 @@ template <class Real>
 double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) {
   const uint64_t rows = std::max(linear_effort(input).rows, ValidationEffort::kFewestRows);
   const Dataset sample = sampled_rows(input.train, rows, RandomStream(input.options.seed, kConstantStream));
-  const auto pass = make_exact_pass<Real>(sample, input.features, input.classes, input.options.log_carrier);
+  const auto pass = input.pass_over<Real>(sample);
   const auto exact = make_objective({.name = "exact"});
   return value_and_gradient<Real>(*pass, *exact, {.weight = sample.weight}, theta, std::span<Real>())
       .mean_log_z();
+}
+
+template <class Real>
+std::vector<Real> starting_columns(const ClassShard& shard, uint32_t features) {
+  const size_t own = shard.own().size();
+  std::vector<Real> theta((size_t{features} + 1) * own);
+  const LogSumExp mass{0, static_cast<double>(shard.classes())};
+  std::fill(theta.begin() + static_cast<std::ptrdiff_t>(features * own), theta.end(),
+            static_cast<Real>(-mass.value()));
+  return theta;
 }
 
 // theta at the start: zero weights, normalised biases, then the centre when it is learned. A learned b (nce,
@@ -115,6 +125,8 @@ std::vector<Real> starting_point(const LoopInput& input) {
   std::vector<Real> theta;
   if (input.train.is_joint())
     theta.resize(input.features);
+  else if (input.shard.exists())
+    theta = starting_columns<Real>(input.shard, input.features);
   else
     theta = initial_parameters<Real>(input.classes, input.features, input.options.log_carrier);
   const ObjectiveOptions& objective = input.options.objective;
@@ -145,8 +157,7 @@ HeldOutMeasure<Real> held_out_measure(const LoopInput& input) {
                                 RandomStream(input.options.seed, kCheckedStream))
                  : Dataset{});
   const Dataset& data = is_sampled ? *sample : *input.valid;
-  std::shared_ptr<ExactPass<Real>> pass =
-      make_exact_pass<Real>(data, input.features, input.classes, input.options.log_carrier);
+  std::shared_ptr<ExactPass<Real>> pass = input.pass_over<Real>(data);
   return [&data, sample, pass](std::span<const Real> theta, const Subtracted& subtracted) {
     std::vector<double> normalizer;
     if (subtracted.function.exists()) normalizer = values_of(subtracted.function, data.features);
@@ -174,6 +185,8 @@ LoopProblem<Real> loop_problem(const LoopInput& input) {
           .examples = input.train.examples(),
           .parameters = input.shape().size(),
           .penalised = input.shape().penalised(),
+          .shard = input.shard,
+          .rows = input.shape().rows,
           .start = starting_point<Real>(input),
           .held_out = held_out_measure<Real>(input),
           .check_epochs = input.valid != nullptr ? linear_effort(input).epochs : 1};
@@ -193,7 +206,8 @@ LoopOutput<Real> trained(const LoopInput& input) {
   }
   const uint64_t batch = std::min(input.options.batch, input.train.examples());
   std::unique_ptr<MinibatchStep<Real>> step;
-  if constexpr (std::is_same_v<Real, float>) step = make_device_step(input, batch);
+  if constexpr (std::is_same_v<Real, float>)
+    if (!input.shard.exists()) step = make_device_step(input, batch);
   if (step == nullptr)
     step = is_candidate_objective(input.options.objective.name) ? make_candidate_step<Real>(input, batch)
                                                                 : make_exact_step<Real>(input, batch);
@@ -257,7 +271,9 @@ TrainResult train_with(const LoopInput& input, const Scaling& scaling, bool by_f
   const bool estimate = needs_constant(input.options.objective) && !loop.calibrated;
   model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.subtracted.constant;
   if (loop.subtracted.function.exists()) model.normalizer = folded(loop.subtracted.function, scaling);
+  if (input.shard.exists()) model.classes = static_cast<uint32_t>(input.shard.own().size());
   store_parameters<Real>(loop.theta, scaling, model);
+  model.classes = input.classes;
   model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
   TrainOptions recorded = input.options;
   recorded.l2 = loop.l2;
@@ -272,6 +288,7 @@ TrainResult train_with(const LoopInput& input, const Scaling& scaling, bool by_f
                                         input.train.examples(), loop.outcome.last);
   note_training_device(loop.device, model);
   result.take(std::move(loop.outcome));
+  result.shard = input.shard;
   result.optimiser = input.optimiser;
   return result;
 }
@@ -281,8 +298,9 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   TrainOptions options = input.options;
   const bool by_folds = needs_folds(input);
   if (by_folds) options.l2 = cross_validated_l2<Real>(input);
-  const LoopInput own{input.train,    input.valid,   options,         input.checkpoint,  input.observer,
-                      input.features, input.classes, input.optimiser, input.fingerprint, input.unlabelled};
+  const LoopInput own{input.train,       input.valid,      options,       input.checkpoint,
+                      input.observer,    input.features,   input.classes, input.optimiser,
+                      input.fingerprint, input.unlabelled, input.shard};
   return train_with<Real>(own, scaling, by_folds);
 }
 
@@ -305,6 +323,7 @@ std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
   if (options.optimiser != "auto") return options.optimiser;
   const ObjectiveEntry& objective = objective_entry(options.objective.name);
   if (objective.is_constraint) return "lbfgs";
+  if (options.shard != "none") return "adagrad";
   if (objective.is_subsampled && options.objective.gamma < 1) return "adagrad";
   if (objective.seam == ObjectiveSeam::candidates || options.encoder.dropout > 0) return "adagrad";
   return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
@@ -359,6 +378,9 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
         "the {} objective draws noise from classes, and found groups of alternatives (qid:) without classes; "
         "use penalty, constraint, sampled or exact",
         options.objective.name);
+  check_shard(options);
+  if (options.shard != "none" && train.is_joint())
+    throw Error("`shard classes`: found groups of alternatives (qid:) without classes; leave it out");
   resolve_centre(train.is_joint(), options.objective);
   apply_class_weight(options.class_weight, train, valid ? &*valid : nullptr);
   check_weights(train, "training");
@@ -397,7 +419,10 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   LoopInput input{
       train, valid ? &*valid : nullptr,          options, checkpoint, observer, features, classes, optimiser,
       mark,  unlabelled ? &*unlabelled : nullptr};
-  input.fingerprint += training_device(input, std::min(options.batch, train.examples()));
+  if (options.shard != "none")
+    input.shard = ClassShard(classes);
+  else
+    input.fingerprint += training_device(input, std::min(options.batch, train.examples()));
   return options.precision == "double" ? train_as<double>(input, scaling) : train_as<float>(input, scaling);
 }
 

@@ -10,12 +10,14 @@
 #include "data/dataset.h"
 #include "engine/engine.h"
 #include "family/classifier/options.h"
+#include "model/class_shard.h"
 #include "model/model_file.h"
 
 namespace selfnorm {
 
 struct TrainResult : RunResult {
-  ModelFile model;  // complete except audit_json, which the caller fills; interrupted: the best so far
+  ModelFile model;   // complete except audit_json, which the caller fills; interrupted: the best so far
+  ClassShard shard;  // of a model of all classes (`shard classes`) that has the rows of the own ones
 };
 
 // `valid` may be null (no early stopping). Both datasets share labels and feature space. `train` and `valid`

@@ -21,8 +21,7 @@ constexpr size_t kCandidateTile = 32;  // noise classes, or rows, of a unit of w
 class CandidateOutput final : public OutputStep {
  public:
   CandidateOutput(const TrainOptions& options, ModelFile& model, std::span<const uint64_t> counts)
-      : objective_(make_candidate_objective(options.objective.name)),
-        uses_estimate_(objective_entry(options.objective.name).uses_estimate),
+      : example_(options),
         layer_(model, options.l2),
         noise_(options.objective, options.seed, counts),
         normalizer_(options.objective, model.features, 0, options.seed),
@@ -57,15 +56,13 @@ class CandidateOutput final : public OutputStep {
         d_noise_.data() + (noise_.is_shared() ? examples.begin * draws : noise_.view(examples.begin).begin);
     score_noise(examples, state, d);
     LossSum sum;
-    std::vector<double> score, log_q, d_sample;
-    std::vector<uint8_t> hit;
+    std::vector<double> score, d_sample;
     for (uint64_t i = examples.begin; i < examples.end; ++i) {
       const NoiseDraw::View view = noise_.view(i);
       const float* h = state + (i - examples.begin) * m;
       float* own = d + (noise_.is_shared() ? (i - examples.begin) * draws
                                            : view.begin - noise_.view(examples.begin).begin);
       gather(view, own, score);
-      d_sample.resize(score.size());
       d_target_[i] = 0;
       d_normalizer_[i] = 0;
       const double w = batch_->weight.empty() ? 1 : static_cast<double>(batch_->weight[i]);
@@ -73,19 +70,15 @@ class CandidateOutput final : public OutputStep {
         std::fill_n(own, view.end - view.begin, 0.0f);
         continue;
       }
-      const CandidateTerms t = (*objective_)({.score = layer_.score(batch_->target[i], h),
-                                              .log_q = target_log_q_[i],
-                                              .sample_score = score,
-                                              .sample_log_q = noise_.log_q_of(view, log_q),
-                                              .sample_hit = hits(view, batch_->target[i], hit),
-                                              .log_normalizer = b_[i]},
-                                             d_sample);
+      const uint32_t y = batch_->target[i];
+      const auto t =
+          example_(noise_, view, {y, layer_.score(y, h), target_log_q_[i], b_[i]}, score, d_sample);
       sum.add(t, w, b_[i]);
-      const double factor = w * batch_->scale * limit(t.d_score, d_sample);
+      const double factor = w * batch_->scale * t.limit;
       d_target_[i] = static_cast<float>(factor * t.d_score);
       d_normalizer_[i] = w * batch_->scale * t.d_log_normalizer;
       scatter(view, d_sample, factor, own);
-      add_scaled(d_target_[i], layer_.weight(batch_->target[i]), d_state + (i - examples.begin) * m, m);
+      add_scaled(d_target_[i], layer_.weight(y), d_state + (i - examples.begin) * m, m);
     }
     return_to_states(examples, d, d_state);
     return sum;
@@ -128,7 +121,7 @@ class CandidateOutput final : public OutputStep {
   }
 
   double centre() const override { return normalizer_.constant(); }
-  double rate_factor() const override { return uses_estimate_ ? kOutputEstimateRate : 1; }
+  double rate_factor() const override { return example_.uses_estimate() ? kOutputEstimateRate : 1; }
   const char* remedy() const override { return kCandidateRemedy; }
   void finish(ModelFile& model) override {
     layer_.settle();
@@ -160,18 +153,6 @@ class CandidateOutput final : public OutputStep {
     score.clear();
     for (size_t j = view.begin; j < view.end; ++j)
       if (j != view.hole) score.push_back(static_cast<double>(own[j - view.begin]));
-  }
-
-  std::span<const uint8_t> hits(const NoiseDraw::View& view, uint32_t target,
-                                std::vector<uint8_t>& buffer) const {
-    return uses_estimate_ ? noise_.hits_of(view, target, buffer) : std::span<const uint8_t>();
-  }
-
-  double limit(double d_score, std::span<const double> d_sample) const {
-    if (!uses_estimate_) return 1;
-    double sum = std::max(0.0, d_score);
-    for (const double d : d_sample) sum += d;
-    return sum > kLargestPush ? kLargestPush / sum : 1;
   }
 
   static void scatter(const NoiseDraw::View& view, std::span<const double> d_sample, double factor,
@@ -209,8 +190,7 @@ class CandidateOutput final : public OutputStep {
     shared_ranges(draws, kCandidateTile, sum_tile, owned(rows_, m), owned(offsets_));
   }
 
-  std::unique_ptr<CandidateObjective> objective_;
-  bool uses_estimate_;
+  CandidateExample example_;
   OutputLayer layer_;
   NoiseDraw noise_;
   LearnedNormalizer<float> normalizer_;

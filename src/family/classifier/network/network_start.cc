@@ -11,6 +11,7 @@
 #include "model/huffman.h"
 #include "model/normalizer_network.h"
 #include "normalizer/class_moments.h"
+#include "normalizer/shard_softmax.h"
 #include "objective/hierarchical.h"
 #include "objective/registry.h"
 #include "selfnorm/error.h"
@@ -66,7 +67,8 @@ std::string take_embeddings(const EncoderOptions& encoder, const StringIndex& wo
                      grouped(words.size()));
 }
 
-ModelFile starting_network(EncoderPlan plan, const TrainOptions& options, std::span<const uint64_t> given) {
+ModelFile starting_network(EncoderPlan plan, const TrainOptions& options, std::span<const uint64_t> given,
+                           const ClassShard& shard) {
   SELFNORM_CHECK(given.size() == plan.classes);
   const std::vector<uint64_t> counts = added_one(given);
   RandomStream random(options.seed, kStartStream);
@@ -95,25 +97,34 @@ ModelFile starting_network(EncoderPlan plan, const TrainOptions& options, std::s
   if (has_tree) model.tree = huffman_tree(counts);
   model.bias = has_tree ? log_odds(model.tree, counts) : log_frequencies(counts);
   for (size_t k = 0; k < model.log_carrier.size(); ++k) model.bias[k] -= model.log_carrier[k];
+  if (shard.exists()) model.bias = shard.part_of(model.bias, 1);
   model.weight.resize(model.bias.size() * model.features);
   return model;
 }
 
-NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& x) {
+NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& x, const ClassShard& shard) {
   const Features state = encode(model.encoder, x.rows);
   const bool has_tree = model.family == Family::Hierarchical;
-  ClassMoments moments;
-  std::vector<double> b(x.target.size());
-  if (!has_tree) moments = class_moments(*make_class_scores(model, false), state, x.target);
+  std::vector<double> b(x.target.size()), log_z(x.target.size()), target_score(x.target.size());
+  if (shard.exists()) {
+    const std::vector<ShardSum> sums = shard_sums(shard, model, state.dense.values, x.target);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      log_z[i] = sums[i].total.value();
+      target_score[i] = sums[i].target;
+    }
+  } else if (!has_tree) {
+    ClassMoments moments = class_moments(*make_class_scores(model, false), state, x.target);
+    for (size_t i = 0; i < log_z.size(); ++i) log_z[i] = moments.rows[i].log_z();
+    target_score = std::move(moments.target_score);
+  }
   if (model.normalizer.exists()) b = values_of(model.normalizer, state);
   NetworkQuality sum;
   double weight = 0;
   for (size_t i = 0; i < x.target.size(); ++i) {
     const double w = x.weight.empty() ? 1 : static_cast<double>(x.weight[i]);
-    const double a = has_tree ? 0 : moments.rows[i].log_z();
+    const double a = log_z[i];
     weight += w;
-    sum.nll +=
-        w * (has_tree ? path_nll(model, state.dense.row(i), x.target[i]) : a - moments.target_score[i]);
+    sum.nll += w * (has_tree ? path_nll(model, state.dense.row(i), x.target[i]) : a - target_score[i]);
     sum.log_z += w * (a - b[i]);
     sum.log_z_square += w * (a - b[i]) * (a - b[i]);
   }

@@ -22,8 +22,9 @@ constexpr uint64_t kLastExamples = 8;
 constexpr double kLargestLoss = 1e30;  // of a minibatch: derivatives beyond are not finite as floats
 constexpr double kDefaultRate = 0.1;
 
-std::unique_ptr<OutputStep> make_output(const TrainOptions& options, ModelFile& model,
-                                        std::span<const uint64_t> counts) {
+std::unique_ptr<OutputStep> make_output(const ClassShard& shard, const TrainOptions& options,
+                                        ModelFile& model, std::span<const uint64_t> counts) {
+  if (shard.exists()) return make_split_output(shard, options, model, counts);
   if (auto output = make_device_output(options, model, counts)) return output;
   const ObjectiveSeam seam = objective_entry(options.objective.name).seam;
   if (seam == ObjectiveSeam::tree) return make_hierarchical_output(options, model);
@@ -33,13 +34,14 @@ std::unique_ptr<OutputStep> make_output(const TrainOptions& options, ModelFile& 
 
 // What the model needs of the training data besides its loss: log Z of `sampled`, ranking-nce and is settles
 // at a constant of its own.
-double settled_constant(const ModelFile& model, const ExampleFeed& train, uint64_t seed, uint64_t rows) {
+double settled_constant(const ModelFile& model, const ClassShard& shard, const ExampleFeed& train,
+                        uint64_t seed, uint64_t rows) {
   ShuffledOrder order(train.examples(), seed);
   std::vector<uint64_t> chosen;
   order.slice(0, 0, std::min(train.examples(), rows), chosen);
   ExampleBatch batch;
   train.gather(chosen, batch);
-  return network_quality(model, batch).log_z;
+  return network_quality(model, batch, shard).log_z;
 }
 
 // Of training and of a check: products with the hidden layer and the output rows, a step's three times
@@ -72,13 +74,14 @@ auto parameter_blocks(Model& model) {
 class NetworkProblem final : public Problem {
  public:
   NetworkProblem(const ExampleFeed& train, const ExampleFeed* valid, ModelFile start,
-                 const TrainOptions& options)
+                 const TrainOptions& options, const ClassShard& shard)
       : train_(train),
         options_(options),
+        shard_(shard),
         model_(std::move(start)),
         counts_(train.class_counts()),
         encoder_(options, model_.encoder),
-        output_(make_output(options, model_, counts_)),
+        output_(make_output(shard_, options, model_, counts_)),
         minibatches_(train.examples(), options.batch, options.seed),
         rate_(options.learning_rate > 0 ? options.learning_rate : output_->rate_factor() * kDefaultRate),
         effort_(network_effort(model_, options, train.examples(),
@@ -105,6 +108,15 @@ class NetworkProblem final : public Problem {
                               .scale = 1 / train_.mean_weight(),
                               .step = at});
     output_->begin(*batch_);
+    if (output_->is_split()) {
+      std::vector<float> d_state(n * m);
+      sum_ = output_->whole(d_state.data());
+      share_examples(
+          n, kNetworkRowsAtOnce,
+          [&](Range examples) { encoder_.backward(examples, d_state.data() + examples.begin * m); },
+          encoder_.written_backward());
+      return step_of_loss();
+    }
     std::vector<LossSum> parts((n + kNetworkRowsAtOnce - 1) / kNetworkRowsAtOnce);
     std::vector<ExampleArray> written = output_->written();
     for (ExampleArray& array : encoder_.written_backward()) written.push_back(std::move(array));
@@ -120,7 +132,7 @@ class NetworkProblem final : public Problem {
         written);
     sum_ = {};
     for (const LossSum& part : parts) sum_ += part;
-    return std::abs(sum_.likelihood + sum_.penalty) < kLargestLoss ? Step{} : Step::diverged();
+    return step_of_loss();
   }
 
   Step move(uint64_t at, double factor) override {
@@ -147,7 +159,8 @@ class NetworkProblem final : public Problem {
   }
 
   Check check(Progress& progress) override {
-    return validation_.judge(network_quality(model_, held_out_).about(model_.log_normalizer), progress);
+    return validation_.judge(network_quality(model_, held_out_, shard_).about(model_.log_normalizer),
+                             progress);
   }
 
   // By a few examples of the last step.
@@ -155,10 +168,21 @@ class NetworkProblem final : public Problem {
     std::span<const uint64_t> last = minibatches_.of(taken_ - 1);
     train_.gather(last.first(std::min<size_t>(kLastExamples, last.size())), examples_);
     examples_.weight.clear();
-    return network_quality(model_, examples_).nll * static_cast<double>(minibatches_.size()) < kLargestLoss;
+    return network_quality(model_, examples_, shard_).nll * static_cast<double>(minibatches_.size()) <
+           kLargestLoss;
   }
   std::string remedy() const override { return output_->remedy(); }
 
+  bool is_split() const override { return shard_.exists(); }
+  void snapshot_state(const std::string& name, CheckpointFields& fields, Snapshot& snapshot) override {
+    std::vector<SplitPart> parts;
+    for (const auto* block : parameter_blocks(model_))
+      parts.push_back({block->size(), block == &model_.weight ? model_.features
+                                      : block == &model_.bias ? 1u
+                                                              : 0u});
+    fields.split_parts(name + ".floats", snapshot.floats, parts, shard_);
+    fields(name + ".numbers", snapshot.numbers);
+  }
   // Settled at the end of the last epoch.
   void take(Snapshot& out) const override {
     size_t size = 0;
@@ -198,7 +222,7 @@ class NetworkProblem final : public Problem {
     if (const auto level = validation_.level())
       model_.log_normalizer = *level;
     else if (needs_constant(options_.objective) && outcome.ending != Ending::interrupted)
-      model_.log_normalizer = settled_constant(model_, train_, options_.seed,
+      model_.log_normalizer = settled_constant(model_, shard_, train_, options_.seed,
                                                std::max(effort_.rows, ValidationEffort::kFewestRows));
     model_.objective_json = objective_record(options_.objective, options_.objective.alpha);
     model_.training_json =
@@ -206,14 +230,20 @@ class NetworkProblem final : public Problem {
     note_training_device(output_->device(), model_);
     TrainResult result;
     result.model = std::move(model_);
+    result.shard = shard_;
     result.optimiser = "adagrad";
     result.take(std::move(outcome));
     return result;
   }
 
  private:
+  Step step_of_loss() const {
+    return std::abs(sum_.likelihood + sum_.penalty) < kLargestLoss ? Step{} : Step::diverged();
+  }
+
   const ExampleFeed& train_;
   const TrainOptions& options_;
+  ClassShard shard_;
   ModelFile model_;
   std::vector<uint64_t> counts_;
   EncoderStep encoder_;
@@ -250,6 +280,7 @@ void check_options(const TrainOptions& options) {
         "`scale standard` needs dense features; a model with an encoder takes sparse ones as they are");
   if (options.l1 > 0) throw_error("`l1`: a model with an encoder has no L1 term; use `l2`");
   if (options.l2_from > 0) throw_error("`l2-from`: a model with an encoder has no path of l2; use `l2`");
+  check_shard(options);
   if (objective_entry(options.objective.name).seam == ObjectiveSeam::tree && !options.log_carrier.empty())
     throw Error(
         "a carrier belongs to classes, and the hierarchical objective scores nodes of a tree; use exact");
@@ -304,8 +335,9 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, En
   check_noise(options.objective, std::min(options.batch, train.examples()));
   const ThreadLimit limit(options.threads);
   const std::vector<uint64_t> counts = train.class_counts();
-  ModelFile start = starting_network(std::move(plan), options, counts);
-  NetworkProblem problem(train, valid, std::move(start), options);
+  const ClassShard shard = options.shard == "classes" ? ClassShard(plan.classes) : ClassShard();
+  ModelFile start = starting_network(std::move(plan), options, counts, shard);
+  NetworkProblem problem(train, valid, std::move(start), options, shard);
   const std::string mark = train.fingerprint() + options_text(options, "network") +
                            (valid ? valid->fingerprint() : "") + problem.device();
   return problem.result(run(problem, checkpoint, mark, observer), observer);

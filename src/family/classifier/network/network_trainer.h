@@ -11,6 +11,7 @@
 #include "family/classifier/network/example_feed.h"
 #include "family/classifier/trainer.h"
 #include "family/classifier/validation.h"
+#include "model/class_shard.h"
 #include "model/model_file.h"
 
 namespace selfnorm {
@@ -47,7 +48,9 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, En
 // tree start at their log-odds for the same distribution. Embeddings are uniform in +-1/2 (bag: +-1/e),
 // hidden weights in +-sqrt(6 / (p + m)) (Glorot & Bengio 2010).
 
-ModelFile starting_network(EncoderPlan plan, const TrainOptions& options, std::span<const uint64_t> counts);
+// Of a shard: the own rows of weights and biases.
+ModelFile starting_network(EncoderPlan plan, const TrainOptions& options, std::span<const uint64_t> counts,
+                           const ClassShard& shard = {});
 
 // What (a sample of) the held-out data say of a network in training.
 
@@ -62,7 +65,9 @@ struct NetworkQuality {
     return {nll, log_z, log_z_square - 2 * c * log_z + c * c, log_z_square - log_z * log_z};
   }
 };
-NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& examples);
+// Of the own rows of a shard: all processes together.
+NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& examples,
+                               const ClassShard& shard = {});
 
 // At most so many, chosen at random once; none of none.
 ExampleBatch validation_examples(const ExampleFeed* valid, uint64_t seed, uint64_t rows);

@@ -2,6 +2,7 @@
 
 #include "math/kernels.h"
 #include "math/process/shared_loop.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 
@@ -10,15 +11,18 @@ TrainedRows::TrainedRows(std::vector<float>& values, size_t columns, double deca
       columns_(columns),
       optimiser_(values.size() / columns, columns, kInitialSquare, decay) {}
 
-void TrainedRows::state(const std::string& name, CheckpointFields& fields) {
-  fields(name, values_);
-  fields(name + ".square", optimiser_.state().square);
-  fields(name + ".decayed", optimiser_.state().decayed);
+void TrainedRows::state(const std::string& name, CheckpointFields& fields, const ClassShard& shard) {
+  fields.split(name, values_, columns_, shard);
+  fields.split(name + ".square", optimiser_.state().square, 1, shard);
+  fields.split(name + ".decayed", optimiser_.state().decayed, 1, shard);
   fields(name + ".log_decay", optimiser_.state().log_decay);
 }
 
-OutputLayer::OutputLayer(ModelFile& model, double decay)
-    : weight_(model.weight, model.features, decay), bias_(model.bias, 1, 0), carrier_(model.log_carrier) {}
+OutputLayer::OutputLayer(ModelFile& model, double decay, const ClassShard& shard)
+    : weight_(model.weight, model.features, decay),
+      bias_(model.bias, 1, 0),
+      carrier_(model.log_carrier),
+      shard_(shard) {}
 
 double OutputLayer::score(size_t k, const float* state) const {
   return dot(weight(k), state, weight_.columns()) + static_cast<double>(offset(k));
@@ -35,8 +39,34 @@ void OutputLayer::update(size_t k, const float* gradient, float d_bias) {
 }
 
 void OutputLayer::state(CheckpointFields& fields) {
-  weight_.state("weight", fields);
-  bias_.state("bias", fields);
+  weight_.state("weight", fields, shard_);
+  bias_.state("bias", fields, shard_);
+}
+
+CandidateExample::CandidateExample(const TrainOptions& options)
+    : objective_(make_candidate_objective(options.objective.name)),
+      uses_estimate_(objective_entry(options.objective.name).uses_estimate) {}
+
+CandidateExample::Terms CandidateExample::operator()(const NoiseDraw& noise, const NoiseDraw::View& view,
+                                                     const Target& target,
+                                                     std::span<const double> sample_score,
+                                                     std::vector<double>& d_sample) const {
+  std::vector<double> log_q;
+  std::vector<uint8_t> hit;
+  d_sample.resize(sample_score.size());
+  Terms t{(*objective_)(
+      {.score = target.score,
+       .log_q = target.log_q,
+       .sample_score = sample_score,
+       .sample_log_q = noise.log_q_of(view, log_q),
+       .sample_hit = uses_estimate_ ? noise.hits_of(view, target.label, hit) : std::span<const uint8_t>(),
+       .log_normalizer = target.log_normalizer},
+      d_sample)};
+  if (!uses_estimate_) return t;
+  double push = std::max(0.0, t.d_score);
+  for (const double d : d_sample) push += d;
+  if (push > kLargestPush) t.limit = kLargestPush / push;
+  return t;
 }
 
 LearnedCentre::LearnedCentre(const TrainOptions& options)

@@ -14,12 +14,15 @@
 
 #include "engine/checkpoint.h"
 #include "family/classifier/loop.h"
+#include "family/classifier/noise_draw.h"
 #include "family/classifier/options.h"
 #include "math/parallel.h"
+#include "model/class_shard.h"
 #include "model/model_file.h"
 #include "model/multiclass.h"
 #include "objective/loss.h"
 #include "optim/adaptive.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 
@@ -38,7 +41,8 @@ class TrainedRows {
   void update(size_t row, const float* gradient) { optimiser_.update(values_.data(), row, gradient); }
   void settle() { optimiser_.settle(values_.data()); }
 
-  void state(const std::string& name, CheckpointFields& fields);
+  // Of a shard: together, for all classes.
+  void state(const std::string& name, CheckpointFields& fields, const ClassShard& shard = {});
 
  private:
   std::vector<float>& values_;
@@ -80,7 +84,8 @@ class Occurrences {
 // Rows of weights and biases with the optimiser of each.
 class OutputLayer {
  public:
-  OutputLayer(ModelFile& model, double decay);
+  // Of all classes of the model, or of the own ones of a shard, which are counted from the first of them.
+  OutputLayer(ModelFile& model, double decay, const ClassShard& shard = {});
 
   uint32_t states() const { return static_cast<uint32_t>(weight_.columns()); }
   const float* weight(size_t k) const { return weight_.row(k); }
@@ -112,6 +117,28 @@ class OutputLayer {
 
   TrainedRows weight_, bias_;
   std::span<const float> carrier_;
+  ClassShard shard_;
+};
+
+// One example of a candidate objective: its terms, and what its derivatives are multiplied by to limit the
+// push of its noise (kLargestPush).
+class CandidateExample {
+ public:
+  explicit CandidateExample(const TrainOptions& options);
+  struct Target {
+    uint32_t label;
+    double score, log_q, log_normalizer;
+  };
+  struct Terms : CandidateTerms {
+    double limit = 1;
+  };
+  Terms operator()(const NoiseDraw& noise, const NoiseDraw::View& view, const Target& target,
+                   std::span<const double> sample_score, std::vector<double>& d_sample) const;
+  bool uses_estimate() const { return uses_estimate_; }
+
+ private:
+  std::unique_ptr<CandidateObjective> objective_;
+  bool uses_estimate_;
 };
 
 struct StateBatch {
@@ -169,6 +196,10 @@ class OutputStep {
   virtual LossSum block(Range examples, float* d_state) = 0;
   // What block() writes for update(), besides d_state.
   virtual std::vector<ExampleArray> written() = 0;
+  // A layer whose classes are split over processes (model/class_shard.h) takes all examples at once, in all
+  // processes together, instead: whole() in the place of block().
+  virtual bool is_split() const { return false; }
+  virtual LossSum whole(float* /*d_state*/) { throw Bug("this layer takes blocks of examples"); }
   virtual void update(double rate) = 0;
 
   // c or b as it is now; the constant part when b is a function.
@@ -199,6 +230,9 @@ std::unique_ptr<OutputStep> make_device_candidates(const GpuDevice& device, cons
                                                    ModelFile& model, std::span<const uint64_t> counts);
 std::unique_ptr<OutputStep> make_candidate_output(const TrainOptions& options, ModelFile& model,
                                                   std::span<const uint64_t> counts);
+// Either, of a model that has the rows of these classes.
+std::unique_ptr<OutputStep> make_split_output(const ClassShard& shard, const TrainOptions& options,
+                                              ModelFile& model, std::span<const uint64_t> counts);
 std::unique_ptr<OutputStep> make_hierarchical_output(const TrainOptions& options, ModelFile& model);
 
 }  // namespace selfnorm

@@ -10,7 +10,7 @@
 #include "model/parameters.h"
 #include "normalizer/output_stream.h"
 #include "normalizer/problem.h"
-#include "normalizer/teacher_enumeration.h"
+#include "normalizer/enumeration.h"
 #include "objective/penalty.h"
 
 namespace selfnorm {

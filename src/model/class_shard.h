@@ -1,0 +1,104 @@
+// The classes of a head split over the processes of a job: rows of W are in the memory of one process each.
+// Classes are cut into blocks by their number alone, a process has blocks that follow each other, and what is
+// summed over classes is summed block by block in their order, so that bits do not depend on how many
+// processes there are.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "math/process/shared_loop.h"
+#include "model/multiclass.h"
+
+namespace selfnorm {
+
+class ClassShard {
+ public:
+  static constexpr uint32_t kMostBlocks = 64;  // and processes that have classes
+
+  ClassShard() = default;
+  // That of this process of the job; everything where it is alone.
+  explicit ClassShard(uint32_t classes)
+      : classes_(classes), width_((classes + kMostBlocks - 1) / kMostBlocks), own_(own_units(blocks())) {}
+
+  bool exists() const { return classes_ > 0; }
+  uint32_t classes() const { return classes_; }  // of all processes
+  size_t blocks() const { return (classes_ + width_ - 1) / width_; }
+  UnitShare own_blocks() const { return own_; }
+  Range block(size_t b) const {
+    return {std::min<uint64_t>(classes_, b * width_), std::min<uint64_t>(classes_, (b + 1) * width_)};
+  }
+  size_t block_of(uint32_t k) const { return k / width_; }
+  // The classes from the first of this block to the last of all blocks of a process.
+  Range classes_of(UnitShare share) const { return {block(share.begin).begin, block(share.end).begin}; }
+  Range own() const { return classes_of(own_); }
+  bool is_whole() const { return own_.size() == blocks(); }
+  bool has(uint32_t k) const { return k >= own().begin && k < own().end; }
+  Range own_block(size_t b) const {  // counted from the first own class
+    return {block(b).begin - own().begin, block(b).end - own().begin};
+  }
+
+  // sum += what the blocks add, in their order: add(b, begin, end) adds what an own block b has to these
+  // elements.
+  template <class Real, class Add>
+  void add_in_order(std::span<Real> sum, size_t grain, const Add& add) const {
+    selfnorm::add_in_order(blocks(), sum, grain, [&](size_t begin, size_t end) {
+      for (size_t b = own_.begin; b < own_.end; ++b) add(b, begin, end);
+    });
+  }
+  // The sum over blocks, in their order, of numbers that those who have them give: of(b).
+  template <class Of>
+  double sum(const Of& of) const {
+    std::vector<double> own(own_.size());
+    parallel_units(own.size(), [&](size_t i) { own[i] = of(own_.begin + i); });
+    double total = 0;
+    add_in_order(std::span(&total, 1), 1, [&](size_t b, size_t, size_t) { total += own[b - own_.begin]; });
+    return total;
+  }
+
+  // Numbers that every class has `each` of: those of all, of everybody's own.
+  template <class T>
+  std::vector<T> gathered(const std::vector<T>& own, size_t each) const {
+    if (is_whole()) return own;
+    std::vector<T> all(classes_ * each);
+    std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(this->own().begin * each));
+    Communicator& job = *current_communicator();
+    job.share_work(
+        [] {}, {shared_array(job, blocks(), all.data(), [&](size_t b) { return block(b).begin * each; })});
+    return all;
+  }
+  // And back.
+  template <class T>
+  std::vector<T> part_of(const std::vector<T>& all, size_t each) const {
+    const auto at = [&](uint64_t k) { return all.begin() + static_cast<std::ptrdiff_t>(k * each); };
+    return {at(own().begin), at(own().end)};
+  }
+
+  // The same of the columns of a matrix, of `rows` rows, and what stands after it.
+  template <class T>
+  std::vector<T> gathered_columns(const std::vector<T>& own_values, size_t rows) const {
+    const size_t width = own().size(), columns = classes_;
+    std::vector<T> all(rows * columns);
+    for (size_t j = 0; j < rows; ++j)
+      std::copy_n(own_values.data() + j * width, width, all.data() + j * columns + own().begin);
+    gather_columns(*current_communicator(), blocks(), std::span(all), columns,
+                   [&](size_t b) { return block(b).begin; });
+    all.insert(all.end(), own_values.begin() + static_cast<std::ptrdiff_t>(rows * width), own_values.end());
+    return all;
+  }
+  template <class T>
+  std::vector<T> part_of_columns(const std::vector<T>& all, size_t rows) const {
+    const size_t width = own().size();
+    std::vector<T> out(rows * width);
+    for (size_t j = 0; j < rows; ++j)
+      std::copy_n(all.data() + j * classes_ + own().begin, width, out.data() + j * width);
+    out.insert(out.end(), all.begin() + static_cast<std::ptrdiff_t>(rows * classes_), all.end());
+    return out;
+  }
+
+ private:
+  uint32_t classes_ = 0, width_ = 1;
+  UnitShare own_{0, 0};
+};
+
+}  // namespace selfnorm

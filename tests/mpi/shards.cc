@@ -1,0 +1,213 @@
+// Classes that are split over processes (model/class_shard.h), through the built program: the same model for
+// any number of processes, in as many files, read as one.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/program.h"
+#include "model/model_file.h"
+#include "selfnorm/runtime/mapped_file.h"
+
+namespace selfnorm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Words = std::vector<std::string>;
+constexpr const char* kIndex = "/model.safetensors.index.json";
+
+// Of the weights in the i-th part of a model.
+uint64_t rows_of(const std::string& file, int i) {
+  const runtime::MappedFile map(file);
+  const runtime::Safetensors part = runtime::parse_safetensors(map.bytes(), file);
+  const runtime::Tensor* weight = part.find(fmt::format("weight.{}", i));
+  return weight == nullptr ? UINT64_MAX : weight->shape[0];
+}
+
+class Shards : public testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("SELFNORM_TEST_PROGRAM", SELFNORM_REAL_PROGRAM, 1);
+    for (const char* name : {"SELFNORM_TEST_EXTRA", "SELFNORM_TEST_FOLDER", "SELFNORM_TEST_OTHER"})
+      unsetenv(name);
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "2", 1);
+    processes(1);
+  }
+  static void processes(int n) { setenv("SELFNORM_TEST_PROCESSES", std::to_string(n).c_str(), 1); }
+
+  static Words training(const std::string& data, const std::string& out, const Words& more) {
+    Words words{"train", "classifier", data, "--shard", "classes",     "--out",
+                out,     "--threads",  "1",  "--quiet", "--no-report", "--no-ladder"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  static std::string part(const std::string& run, int i, int n) {
+    return fmt::format("{}/model-{:05}-of-{:05}.safetensors", run, i, n);
+  }
+};
+
+// Rows of both kinds of data; every way of training that splits classes.
+TEST_F(Shards, AnyNumberOfProcessesTrainTheSameModel) {
+  const Folder folder;
+  folder.generate("sparse", 300, 11);
+  std::string table = "a,b,c,y\n";
+  for (int i = 0; i < 200; ++i)
+    table += fmt::format("{},{},{},k{}\n", i % 7, i * i % 11, i % 5 - i % 3, i * i % 9);
+  folder.write("dense.csv", table);
+  const std::vector<std::pair<std::string, Words>> cases{
+      {"sparse", {"--objective", "penalty", "--learn-centre", "--l1", "0.0001"}},
+      {"sparse", {"--objective", "exact", "--optimiser", "adam", "--weights", "int8"}},
+      {"dense.csv", {"--objective", "penalty", "--arithmetic", "double", "--weights", "bfloat16"}},
+      {"sparse", {"--encoder", "bag", "--dimension", "6", "--objective", "exact"}},
+      {"sparse",
+       {"--encoder", "bag", "--dimension", "6", "--hidden", "5", "--objective", "penalty", "--learn-centre",
+        "--dropout", "0.2", "--l2", "0.001"}},
+      {"sparse", {"--encoder", "bag", "--dimension", "6", "--objective", "nce", "--samples", "7"}},
+      {"sparse",
+       {"--encoder", "bag", "--dimension", "6", "--objective", "snl", "--samples", "7", "--normalizer",
+        "linear"}},
+      {"sparse", {"--encoder", "bag", "--dimension", "6", "--objective", "is", "--proposal", "in-batch"}}};
+  for (size_t c = 0; c < cases.size(); ++c) {
+    auto [data, more] = cases[c];
+    for (const char* word : {"--epochs", "2", "--batch", "90"}) more.push_back(word);
+    const std::string name = "run" + std::to_string(c) + "-";
+    processes(1);
+    ASSERT_EQ(folder.run(training(data, name + "1", more)).code, 0) << c;
+    const ModelFile one = load_model(folder / (name + "1/model.safetensors"));
+    EXPECT_NE(one.weight, std::vector<float>(one.weight.size())) << c;
+    for (const int n : {2, 3, 4}) {
+      processes(n);
+      const std::string run = name + std::to_string(n);
+      const Outcome outcome = folder.run(training(data, run, more));
+      ASSERT_EQ(outcome.code, 0) << outcome.err;
+      EXPECT_EQ(load_model(folder / (run + kIndex)), one) << c << " by " << n;
+      EXPECT_FALSE(fs::exists(folder / (run + "/model.safetensors")));
+      for (int i = 1; i <= n; ++i) EXPECT_LE(rows_of(folder / part(run, i, n), i), one.classes / n + 1) << c;
+    }
+  }
+}
+
+// Also where there are more processes than classes.
+TEST_F(Shards, CommandsReadThemAsOneModel) {
+  const Folder folder;
+  for (const int classes : {2, 12}) {
+    folder.generate("data", 200, classes);
+    const std::string one = fmt::format("one{}", classes), run = fmt::format("run{}", classes);
+    processes(1);
+    ASSERT_EQ(folder.run(training("data", one, {"--epochs", "2"})).code, 0);
+    processes(4);
+    ASSERT_EQ(folder.run(training("data", run, {"--epochs", "2"})).code, 0);
+    processes(1);
+    for (const Words& words :
+         {Words{"score", "MODEL", "data", "--top", "2"}, Words{"evaluate", "MODEL", "data", "--json"},
+          Words{"predict", "MODEL", "data"}, Words{"audit", "MODEL", "data", "--json", "--no-report"}}) {
+      const auto of = [&](const std::string& model) {
+        Words own = words;
+        own[1] = model;
+        const Outcome outcome = folder.run(own);
+        EXPECT_EQ(outcome.code, 0) << words[0] << ": " << outcome.err;
+        std::string out = outcome.out;
+        for (const std::string& name : {one + "/model.safetensors", run + kIndex, one, run})
+          for (size_t at = out.find(name); at != std::string::npos; at = out.find(name))
+            out.replace(at, name.size(), "MODEL");
+        return out;
+      };
+      const std::string expected = of(one);
+      EXPECT_FALSE(expected.empty());
+      EXPECT_EQ(of(run), expected) << words[0];
+      EXPECT_EQ(of(run + kIndex), expected) << words[0];
+    }
+    for (const std::string& model : {one, run}) {
+      const Outcome outcome =
+          folder.run({"normalize", model, "--states", "data", "--out", model + ".normalised"});
+      EXPECT_EQ(outcome.code, 0) << outcome.err;
+    }
+    EXPECT_EQ(content(folder / (run + ".normalised")), content(folder / (one + ".normalised")));
+    EXPECT_EQ(folder.run({"info", run, "--verify", "--json"}).json()["checksum"], "matches");
+  }
+}
+
+TEST_F(Shards, AnotherNumberOfProcessesResumes) {
+  for (const Words& how :
+       {Words{"--encoder", "bag", "--dimension", "6", "--objective", "penalty", "--l2", "0.001"},
+        Words{"--objective", "penalty", "--optimiser", "adam", "--learn-centre"}}) {
+    const Folder folder;
+    processes(1);
+    folder.generate("data", 300, 10);
+    Words more = how;
+    for (const char* word :
+         {"--epochs", "60", "--batch", "50", "--checkpoint-seconds", "0", "--patience", "60"})
+      more.push_back(word);
+    ASSERT_EQ(folder.run(training("data", "whole", more)).code, 0);
+    processes(3);
+    const auto checkpoint = folder / "run/checkpoint.safetensors";
+    const Outcome stopped = folder.run(training("data", "run", more), [&](pid_t job) {
+      for (int i = 0; i < 60'000 && !fs::exists(checkpoint); ++i) usleep(1000);
+      kill(job, SIGTERM);
+    });
+    ASSERT_NE(stopped.code, 0);
+    ASSERT_TRUE(fs::exists(checkpoint));
+    EXPECT_FALSE(fs::exists(folder / (std::string("run") + kIndex)));
+    processes(2);
+    more.push_back("--resume");
+    const Outcome resumed = folder.run(training("data", "run", more));
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_EQ(load_model(folder / (std::string("run") + kIndex)),
+              load_model(folder / "whole/model.safetensors"));
+  }
+}
+
+TEST_F(Shards, WhatIsMissingOrDamagedIsNamed) {
+  const Folder folder;
+  folder.generate("data", 200, 12);
+  processes(3);
+  ASSERT_EQ(folder.run(training("data", "run", {"--epochs", "1"})).code, 0);
+  processes(1);
+  const std::string second = folder / part("run", 2, 3), whole = content(second);
+  expect_user_error(folder.run({"evaluate", part("run", 2, 3), "data"}), "\"shard\"");
+  std::string damaged = whole;
+  damaged[damaged.size() - 3] ^= 1;
+  std::ofstream(second, std::ios::binary) << damaged;
+  expect_user_error(folder.run({"evaluate", "run", "data"}), "checksum");
+  std::ofstream(second, std::ios::binary) << content(folder / part("run", 3, 3));
+  expect_user_error(folder.run({"evaluate", "run", "data"}), "the shards are not those of this index");
+  fs::remove(second);
+  expect_user_error(folder.run({"score", "run", "data"}), "model-00002-of-00003.safetensors: cannot open");
+}
+
+// A run of shards in the place of a run without, and the other way round: nothing of the one before is left.
+TEST_F(Shards, OneModelIsLeftInARun) {
+  const Folder folder;
+  folder.generate("data", 200, 12);
+  for (const int n : {1, 3, 2, 1}) {
+    processes(n);
+    const Outcome outcome = folder.run(training("data", "run", {"--epochs", "1", "--overwrite"}));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    size_t models = 0;
+    for (const std::string& name : files_of(folder / "run")) models += name.starts_with("model") ? 1 : 0;
+    EXPECT_EQ(models, n == 1 ? 1u : static_cast<size_t>(n) + 1);
+    processes(1);
+    EXPECT_EQ(folder.run({"evaluate", "run", "data"}).code, 0);
+  }
+}
+
+TEST_F(Shards, WhatCannotBeSplitIsSaid) {
+  const Folder folder;
+  folder.generate("data", 60, 3);
+  const auto error = [&](const Words& more, const std::string& text) {
+    expect_user_error(folder.run(training("data", "run", more)), text);
+  };
+  error({"--objective", "snl"}, "--encoder bag");
+  error({"--objective", "constraint", "--delta", "0.1"}, "use exact or penalty");
+  error({"--optimiser", "lbfgs"}, "use adagrad or adam");
+  error({"--encoder", "bag", "--objective", "hierarchical"}, "use exact or penalty");
+  error({"--encoder", "bag", "--objective", "nce", "--proposal-sharing", "example"},
+        "use --proposal-sharing batch");
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

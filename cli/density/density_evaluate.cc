@@ -3,12 +3,15 @@
 #include <numeric>
 #include <optional>
 
+#include "answer_sheet.h"
 #include "base/failure.h"
 #include "base/option_table.h"
 #include "classifier/evaluation_report.h"
 #include "commands.h"
 #include "density/density_model.h"
+#include "output.h"
 #include "served_kind.h"
+#include "table_columns.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -66,6 +69,13 @@ Level default_level(const DensityModel& model, const DensityEvaluationOptions& o
   return distrust.empty() ? level_with(z) : raw_level(model);
 }
 
+// The likelihood of a row with intervals is a mass.
+void note_intervals(uint64_t rows, double error) {
+  if (rows > 0)
+    note(fmt::format("{} rows have intervals: the log of their mass there, to {:.2g} or better",
+                     grouped(rows), error));
+}
+
 void warn(const Level& level, const DensityModel& model, const Arguments& arguments) {
   if (!level.doubt.empty())
     warning(fmt::format("{}: {}; --exact looks for log Z itself", arguments.score.model, level.doubt));
@@ -107,17 +117,74 @@ int score_points(const Arguments& arguments) {
   Json head = {{"kind", level.kind}};
   if (level.log_z) head["log_z"] = log_z_json(*level.log_z);
   RowSheet sheet(arguments.common.json, "# " + level.description, head);
+  const DensityScorer scorer(model, *points, level.log_z);
   std::vector<uint64_t> rows;
-  std::vector<float> values;
+  uint64_t intervals = 0;
+  double largest_error = 0;
   for (uint64_t begin = 0; begin < points->rows(); begin += rows.size()) {
     rows.resize(std::min(kRowsAtOnce, points->rows() - begin));
     std::iota(rows.begin(), rows.end(), begin);
-    values.resize(rows.size() * points->columns());
-    points->read(rows, values);
-    const std::vector<double> scores =
-        density_scores(model, {values.data(), rows.size(), points->columns()}, level.log_z);
+    const RowScores scores = scorer(rows);
+    intervals += scores.intervals;
+    largest_error = std::max(largest_error, scores.largest_error);
     for (size_t i = 0; i < rows.size(); ++i)
-      sheet.row({{"row", points->number(rows[i])}, {"log_prob", scores[i]}, {"", level.kind}});
+      sheet.row({{"row", points->number(rows[i])}, {"log_prob", scores.log_p[i]}, {"", level.kind}});
+  }
+  sheet.finish();
+  if (!arguments.common.quiet) note_intervals(intervals, largest_error);
+  return 0;
+}
+
+// CSV: row, log_density, rank (1: the most unusual row of DATA) and unusual, the share of the rows that are
+// at most as likely. Rows are in their order; with --top N only the N most unusual, in the order of rank.
+int predict_points(const Arguments& arguments) {
+  const PredictArguments& given = arguments.predict;
+  const auto [path, model] = open_density(given.model, arguments.common.code());
+  PointOptions reading = point_options(arguments);
+  const KeptColumns kept(given.keep, given.data, arguments.reader.options.header);
+  if (!kept.names().empty()) {
+    for (const std::string& name : kept.names())
+      if (std::ranges::find(model.feature_names, name) == model.feature_names.end())
+        reading.drop.push_back(name);
+  }
+  const auto points = open_points_for(model, given.data, std::move(reading));
+  // log Z where it is known well, otherwise b: the same for every row, so ranks do not depend on it.
+  const auto [z, distrust] = judged_log_z(model, arguments.log_z);
+  const bool is_trusted = distrust.empty();
+  const std::string kind = is_trusted ? z.method : "raw";
+  const RowScores found = DensityScorer(model, *points, is_trusted ? std::optional(z) : std::nullopt).all();
+  const std::vector<double>& score = found.log_p;
+  if (!is_trusted && !arguments.common.quiet)
+    warning(fmt::format("log-densities are right up to a constant: {}", distrust));
+  if (!arguments.common.quiet) note_intervals(found.intervals, found.largest_error);
+
+  std::vector<uint64_t> order(score.size()), rank(score.size());
+  std::iota(order.begin(), order.end(), uint64_t{0});
+  std::ranges::stable_sort(order, [&](uint64_t a, uint64_t b) { return score[a] < score[b]; });
+  for (uint64_t i = 0; i < order.size(); ++i) rank[order[i]] = i + 1;
+  std::vector<uint64_t> shown = order;
+  if (given.top == 0) std::iota(shown.begin(), shown.end(), uint64_t{0});
+  if (given.top > 0) shown.resize(std::min<size_t>(shown.size(), given.top));
+  std::vector<std::string> columns{"row"};
+  columns.insert(columns.end(), kept.names().begin(), kept.names().end());
+  columns.insert(columns.end(), {"log_density", "rank", "unusual"});
+  AnswerSheet sheet(arguments, columns, {{"model", path}, {"data", given.data}, {"kind", kind}});
+  for (const uint64_t i : shown) {
+    const double share = static_cast<double>(rank[i]) / static_cast<double>(score.size());
+    const uint64_t number = points->number(i);
+    if (sheet.is_json()) {
+      Json object = {{"row", number}};
+      kept.add(i, object);
+      object.update({{"log_density", score[i]}, {"rank", rank[i]}, {"unusual", share}});
+      sheet.put(json_line(object));
+      continue;
+    }
+    std::vector<AnswerSheet::Cell> cells{number};
+    kept.add(i, cells);
+    for (const AnswerSheet::Cell& cell :
+         {AnswerSheet::Cell(score[i]), AnswerSheet::Cell(rank[i]), AnswerSheet::Cell(share)})
+      cells.push_back(cell);
+    sheet.row(std::move(cells));
   }
   sheet.finish();
   return 0;

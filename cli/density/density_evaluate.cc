@@ -52,8 +52,26 @@ Level level_with(const LogZEstimate& z) {
   return {z.method, fmt::format("{}, log Z {} in [{}, {}]", z.method, z.value, z.low, z.high), z, ""};
 }
 
+// That of the end of training, when it could be trusted and nothing else is asked for: it is found in the
+// same way, which may take long.
+JudgedLogZ known_log_z(const DensityModel& model, const DensityEvaluationOptions& options) {
+  DensityEvaluationOptions asked = options, initial;
+  const bool is_default =
+      log_z_option_table(asked).fingerprint() == log_z_option_table(initial).fingerprint();
+  const Json audit = Json::parse(model.audit_json);
+  const Json* z = audit.contains("log_z") ? &audit["log_z"] : nullptr;
+  if (!is_default || z == nullptr || audit.value("trusted", false) == false)
+    return judged_log_z(model, options);
+  const auto number = [&](const char* name) { return stored_number(*z, {name}); };
+  const std::string method = z->value("method", "");
+  const auto value = number("value"), low = number("low"), high = number("high");
+  if (!value || !low || !high || !(method == "importance" || method == "quadrature" || method == "bridge"))
+    return judged_log_z(model, options);
+  return {{method, *value, *low, *high, number("ess").value_or(0), 0, number("tail").value_or(0)}, ""};
+}
+
 Level exact_level(const DensityModel& model, const DensityEvaluationOptions& options) {
-  const auto [z, distrust] = judged_log_z(model, options);
+  const auto [z, distrust] = known_log_z(model, options);
   if (!distrust.empty()) throw Error("--exact: " + distrust);
   return level_with(z);
 }
@@ -65,7 +83,7 @@ double stored_ratio(const DensityModel& model) {
 // b, unless the file says that a log Z that could be trusted is far from it.
 Level default_level(const DensityModel& model, const DensityEvaluationOptions& options) {
   if (stored_ratio(model) <= kLargeRms) return raw_level(model);
-  const auto [z, distrust] = judged_log_z(model, options);
+  const auto [z, distrust] = known_log_z(model, options);
   return distrust.empty() ? level_with(z) : raw_level(model);
 }
 
@@ -149,7 +167,7 @@ int predict_points(const Arguments& arguments) {
   }
   const auto points = open_points_for(model, given.data, std::move(reading));
   // log Z where it is known well, otherwise b: the same for every row, so ranks do not depend on it.
-  const auto [z, distrust] = judged_log_z(model, arguments.log_z);
+  const auto [z, distrust] = known_log_z(model, arguments.log_z);
   const bool is_trusted = distrust.empty();
   const std::string kind = is_trusted ? z.method : "raw";
   const RowScores found = DensityScorer(model, *points, is_trusted ? std::optional(z) : std::nullopt).all();

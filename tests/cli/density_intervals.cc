@@ -36,7 +36,8 @@ TEST(DensityIntervals, AreTrainedOnEvaluatedAndScored) {
   EXPECT_EQ(judged["intervals"]["rows"], 3);
   double sum = 0;
   std::vector<double> log_p;
-  for (const auto& row : folder.run({"score", "run", "test.csv", "--exact", "--json"}).json()["rows"]) {
+  const auto rows = folder.run({"score", "run", "test.csv", "--exact", "--json"}).json();
+  for (const auto& row : rows["rows"]) {
     log_p.push_back(row["log_prob"].get<double>());
     sum += log_p.back();
   }

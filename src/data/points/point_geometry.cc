@@ -170,6 +170,7 @@ PointGeometry torus_geometry(const PointSource& data) {
 
 PointGeometry sphere_geometry(const PointSource& data) {
   PointGeometry out;
+  out.names = data.names();
   if (data.columns() == 3) {
     out.sphere = PointGeometry::Sphere::vectors;
     return out;

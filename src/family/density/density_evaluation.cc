@@ -221,10 +221,10 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
   return out;
 }
 
-SettledDensity settle_normalizer(DensityModel& model, const PointSource& data,
-                                 const DensityOptions& options) {
+SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, const DensityOptions& options,
+                                 const std::function<void(const std::string&)>& say) {
   constexpr double kFarNormalizer = 0.02;  // of |b - log Z|
-  SettledDensity out{evaluate_density(model, data, {.seed = options.seed}), ""};
+  SettledDensity out{evaluate_density(model, data, {.seed = options.seed, .say = say}), ""};
   DensityEvaluation& e = out.evaluation;
   const bool may_move = options.calibrate && options.normalizer == "constant" && e.is_trusted;
   if (!may_move || std::abs(e.log_ratio) <= kFarNormalizer) return out;

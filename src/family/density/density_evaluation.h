@@ -47,7 +47,9 @@ struct SettledDensity {
   DensityEvaluation evaluation;
   std::string moved;
 };
-SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, const DensityOptions& options);
+// `say` hears how log Z is looked for.
+SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, const DensityOptions& options,
+                                 const std::function<void(const std::string&)>& say = {});
 // Where an energy that tilts its proposal is not better than that on rows held out of training, or cannot be
 // told, the model becomes the proposal, and the text says so; otherwise empty. `settled` is of these rows.
 std::string keep_proposal(DensityModel& model, const PointSource& held_out, DensityEvaluation& settled);

@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kMomentDraws = 8192;  // of the proposal
 constexpr size_t kBins = 16;             // of a coordinate, of equal shares
 constexpr uint64_t kMassDraws = 4096;    // of a row with several intervals
-constexpr uint64_t kLeastPool = 64;      // the same where one of them is taken
+constexpr uint64_t kLeastWeighed = 64;   // the same where one of them is taken
 constexpr double kBroader = 1.3;         // standard deviations of what draws come from
 constexpr double kPrecision = 1e-5;      // of log-masses by quadrature
 constexpr size_t kScoresAtOnce = size_t{1} << 17, kRowsAtOnce = 1024;
@@ -251,7 +251,7 @@ std::vector<IntervalMass> IntervalMeasure::masses(std::span<const IntervalRow> r
                                                   const PointScores& score) const {
   std::vector<IntervalMass> out(rows.size(), {-kInfinity, 0});
   each(
-      rows, score,
+      rows, kMassDraws, score,
       [&](size_t i, const PredictiveNodes& n) {
         out[i] = {n.log_normalizer, n.error};
       },
@@ -317,7 +317,7 @@ IntervalDraws IntervalMeasure::draws(std::span<const IntervalRow> rows, uint64_t
                         out.rows.begin() + static_cast<std::ptrdiff_t>((i * count + m) * d));
     }
   };
-  each(rows, std::clamp(32 * count, kLeastPool, kMassDraws), score, take_nodes, take_draws);
+  each(rows, std::clamp(32 * count, kLeastWeighed, kMassDraws), score, take_nodes, take_draws);
   return out;
 }
 

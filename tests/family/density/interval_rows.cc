@@ -165,7 +165,7 @@ TEST(IntervalRows, AreForRealNumbers) {
   EXPECT_EQ(interval_part(*data, rows, {}, Support::reals()).place, (std::vector<size_t>{1}));
 }
 
-// Half of 4,000 rows of N(10, 2^2) are censored at 10, and a fifth rounded down to a multiple of 3.
+// Of rows of N(10, 2^2) half are censored at 10, and of a fifth an interval below it is known.
 std::unique_ptr<PointSource> censored_normal(uint64_t count, std::vector<double>* whole = nullptr) {
   RandomStream random(11);
   std::vector<float> values;
@@ -177,7 +177,7 @@ std::unique_ptr<PointSource> censored_normal(uint64_t count, std::vector<double>
     if (x > 10)
       intervals[i] = {{0, 10, HUGE_VALF}};
     else if (random.uniform() < 0.4)
-      intervals[i] = {{0, static_cast<float>(low), static_cast<float>(low + 3)}};
+      intervals[i] = {{0, static_cast<float>(low), static_cast<float>(std::min(low + 3, 10.0))}};
     values.push_back(intervals.contains(i) ? std::max(intervals[i][0].low, 6.0f) : static_cast<float>(x));
   }
   return make_point_source(1, std::move(values), {}, {}, {}, std::move(intervals));

@@ -445,7 +445,8 @@ DensityModel DensityProblem::release() {
   model.base = base_;
   model.standardisation = standardisation_;
   model.geometry = options_.geometry;
-  model.feature_names = data_.names();
+  const bool is_sphere = options_.geometry.sphere != PointGeometry::Sphere::none;
+  model.feature_names = is_sphere ? options_.geometry.names : data_.names();
   return model;
 }
 

@@ -53,6 +53,15 @@ void match_names(const TableColumns& columns, const TableSample& sample, const P
   layout.names = options.names;
 }
 
+// The columns of a table that are words whatever is in them, by name or place.
+std::vector<std::string> word_columns(const PointOptions& options) {
+  std::vector<std::string> out = options.categorical;
+  for (size_t j = 0; options.known && j < options.known->size(); ++j)
+    if (!(*options.known)[j].empty())
+      out.push_back(options.names.empty() ? std::to_string(j) : options.names[j]);
+  return out;
+}
+
 // Looks ahead in the input, takes nothing. Throws DataError. Columns without a number in the first rows, and
 // those that are said to be so, may have words.
 TableLayout point_layout(Input& input, char separator, const PointOptions& options,
@@ -62,9 +71,9 @@ TableLayout point_layout(Input& input, char separator, const PointOptions& optio
   const TableSample sample = table_sample(input, layout.rule);
   const TableColumns columns(input.name(), sample, options.header);
   layout.role.resize(columns.size());
-  std::vector<std::string> words = options.drop;
-  words.insert(words.end(), options.categorical.begin(), options.categorical.end());
-  if (!options.known) columns.refuse_decimal_commas(words);
+  std::vector<std::string> words = word_columns(options);
+  words.insert(words.end(), options.drop.begin(), options.drop.end());
+  columns.refuse_decimal_commas(words, options.known.has_value());
   for (const std::string& name : options.drop) {
     const auto c = columns.find(name);
     if (!c)
@@ -258,15 +267,6 @@ std::vector<float> dense_values(const std::string& file, Features features, std:
     for_each_entry(features, r, put);
   }
   return values;
-}
-
-// The columns of a table that are words whatever is in them, by name or place.
-std::vector<std::string> word_columns(const PointOptions& options) {
-  std::vector<std::string> out = options.categorical;
-  for (size_t j = 0; options.known && j < options.known->size(); ++j)
-    if (!(*options.known)[j].empty())
-      out.push_back(options.names.empty() ? std::to_string(j) : options.names[j]);
-  return out;
 }
 
 // Of the rows, in the columns of the points. Throws DataError for a field that is no interval.

@@ -34,7 +34,9 @@ constexpr double kMostDisagreement = 0.05;  // of chains: R-hat less 1
 constexpr double kNarrow = 5e-3;    // nats; draws whose interval is no wider serve as well as quadrature
 constexpr double kTwoSided = 1.96;  // standard errors of 95%
 constexpr double kMostTimes = 10;   // as many draws as `samples`, where they take the place of something slow
-constexpr double kRounded = 1e8;    // a log Z beyond it rounds more than 1e-8: s - log Z would not sum to 1
+constexpr double kMostQuadratureWork = 2 * kAffordableWork;
+constexpr uint64_t kFewestEvaluations = 100'000;
+constexpr double kRounded = 1e8;  // a log Z beyond it rounds more than 1e-8: s - log Z would not sum to 1
 
 double numbers_of(const std::shared_ptr<const Density>& density) {
   double count = 0;
@@ -83,7 +85,7 @@ class Estimators {
   }
 
   // Compared with importance sampling where the proposal allows it.
-  JudgedLogZ quadrature() const {
+  JudgedLogZ quadrature(uint64_t most_evaluations = QuadratureOptions().most_evaluations) const {
     std::vector<float> draws(kScaleDraws * energy_.dimension());
     sample_density(proposal_, options_.seed, draws, {});
     CoordinateScales scales(energy_.dimension());
@@ -92,6 +94,7 @@ class Estimators {
     q.centre = scales.means();
     q.scale = scales.scales();
     q.precision = options_.precision;
+    q.most_evaluations = most_evaluations;
     JudgedLogZ out = judged(quadrature_log_z(energy_, q));
     if (out.distrust.empty()) out.distrust = contradiction(out.estimate);
     return out;
@@ -194,8 +197,13 @@ JudgedLogZ best(const DensityModel& model, const DensityEvaluationOptions& optio
     JudgedLogZ drawn = by.narrowed_importance();
     if (drawn.distrust.empty()) return drawn;
   }
+  const double affordable = kMostQuadratureWork / evaluation_cost(model);
+  const uint64_t all = QuadratureOptions().most_evaluations;
   try {
-    return by.quadrature();
+    if (options.say) options.say("log Z: quadrature");
+    return by.quadrature(is_slow(*model.proposal) && affordable < static_cast<double>(all)
+                             ? std::max(kFewestEvaluations, static_cast<uint64_t>(affordable))
+                             : all);
   } catch (const Error& error) {
     return {by.importance().estimate, error.what()};
   }

@@ -10,8 +10,8 @@
 //
 // What that takes is bounded by the size of the model alone (evaluation_cost), so that it is a fraction of
 // what training takes: where the proposal is slow to evaluate, up to ten times as many draws take the place
-// of quadrature, and chains are left out that would read more than kMostChainWork numbers. `method` asks for
-// them.
+// of quadrature, or fewer nodes, and chains are left out that would read more than kMostChainWork numbers.
+// `method` asks for them.
 #pragma once
 
 #include <functional>

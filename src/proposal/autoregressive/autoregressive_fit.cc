@@ -21,7 +21,9 @@ using HeadKind = ConditionalHead::Kind;
 
 Autoregressive::Shape masked_shape(const std::vector<ConditionalHead>& heads,
                                    const AutoregressiveOptions& options) {
-  const auto order = random_permutation(heads.size(), RandomStream(options.seed, kOrderStream));
+  std::vector<uint64_t> order(heads.size());
+  std::iota(order.begin(), order.end(), uint64_t{0});
+  if (options.is_shuffled) RandomStream(options.seed, kOrderStream).shuffle(order);
   return {heads, {order.begin(), order.end()}, options.widths};
 }
 

@@ -3,12 +3,15 @@
 #include <numeric>
 #include <optional>
 
+#include "answer_sheet.h"
 #include "base/failure.h"
 #include "base/option_table.h"
 #include "classifier/evaluation_report.h"
 #include "commands.h"
 #include "density/density_model.h"
+#include "output.h"
 #include "served_kind.h"
+#include "table_columns.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -49,8 +52,26 @@ Level level_with(const LogZEstimate& z) {
   return {z.method, fmt::format("{}, log Z {} in [{}, {}]", z.method, z.value, z.low, z.high), z, ""};
 }
 
+// That of the end of training, when it could be trusted and nothing else is asked for: it is found in the
+// same way, which may take long.
+JudgedLogZ known_log_z(const DensityModel& model, const DensityEvaluationOptions& options) {
+  DensityEvaluationOptions asked = options, initial;
+  const bool is_default =
+      log_z_option_table(asked).fingerprint() == log_z_option_table(initial).fingerprint();
+  const Json audit = Json::parse(model.audit_json);
+  const Json* z = audit.contains("log_z") ? &audit["log_z"] : nullptr;
+  if (!is_default || z == nullptr || audit.value("trusted", false) == false)
+    return judged_log_z(model, options);
+  const auto number = [&](const char* name) { return stored_number(*z, {name}); };
+  const std::string method = z->value("method", "");
+  const auto value = number("value"), low = number("low"), high = number("high");
+  if (!value || !low || !high || !(method == "importance" || method == "quadrature" || method == "bridge"))
+    return judged_log_z(model, options);
+  return {{method, *value, *low, *high, number("ess").value_or(0), 0, number("tail").value_or(0)}, ""};
+}
+
 Level exact_level(const DensityModel& model, const DensityEvaluationOptions& options) {
-  const auto [z, distrust] = judged_log_z(model, options);
+  const auto [z, distrust] = known_log_z(model, options);
   if (!distrust.empty()) throw Error("--exact: " + distrust);
   return level_with(z);
 }
@@ -62,8 +83,15 @@ double stored_ratio(const DensityModel& model) {
 // b, unless the file says that a log Z that could be trusted is far from it.
 Level default_level(const DensityModel& model, const DensityEvaluationOptions& options) {
   if (stored_ratio(model) <= kLargeRms) return raw_level(model);
-  const auto [z, distrust] = judged_log_z(model, options);
+  const auto [z, distrust] = known_log_z(model, options);
   return distrust.empty() ? level_with(z) : raw_level(model);
+}
+
+// The likelihood of a row with intervals is a mass.
+void note_intervals(uint64_t rows, double error) {
+  if (rows > 0)
+    note(fmt::format("{} rows have intervals: the log of their mass there, to {:.2g} or better",
+                     grouped(rows), error));
 }
 
 void warn(const Level& level, const DensityModel& model, const Arguments& arguments) {
@@ -107,17 +135,74 @@ int score_points(const Arguments& arguments) {
   Json head = {{"kind", level.kind}};
   if (level.log_z) head["log_z"] = log_z_json(*level.log_z);
   RowSheet sheet(arguments.common.json, "# " + level.description, head);
+  const DensityScorer scorer(model, *points, level.log_z);
   std::vector<uint64_t> rows;
-  std::vector<float> values;
+  uint64_t intervals = 0;
+  double largest_error = 0;
   for (uint64_t begin = 0; begin < points->rows(); begin += rows.size()) {
     rows.resize(std::min(kRowsAtOnce, points->rows() - begin));
     std::iota(rows.begin(), rows.end(), begin);
-    values.resize(rows.size() * points->columns());
-    points->read(rows, values);
-    const std::vector<double> scores =
-        density_scores(model, {values.data(), rows.size(), points->columns()}, level.log_z);
+    const RowScores scores = scorer(rows);
+    intervals += scores.intervals;
+    largest_error = std::max(largest_error, scores.largest_error);
     for (size_t i = 0; i < rows.size(); ++i)
-      sheet.row({{"row", points->number(rows[i])}, {"log_prob", scores[i]}, {"", level.kind}});
+      sheet.row({{"row", points->number(rows[i])}, {"log_prob", scores.log_p[i]}, {"", level.kind}});
+  }
+  sheet.finish();
+  if (!arguments.common.quiet) note_intervals(intervals, largest_error);
+  return 0;
+}
+
+// CSV: row, log_density, rank (1: the most unusual row of DATA) and unusual, the share of the rows that are
+// at most as likely. Rows are in their order; with --top N only the N most unusual, in the order of rank.
+int predict_points(const Arguments& arguments) {
+  const PredictArguments& given = arguments.predict;
+  const auto [path, model] = open_density(given.model, arguments.common.code());
+  PointOptions reading = point_options(arguments);
+  const KeptColumns kept(given.keep, given.data, arguments.reader.options.header);
+  if (!kept.names().empty()) {
+    for (const std::string& name : kept.names())
+      if (std::ranges::find(model.feature_names, name) == model.feature_names.end())
+        reading.drop.push_back(name);
+  }
+  const auto points = open_points_for(model, given.data, std::move(reading));
+  // log Z where it is known well, otherwise b: the same for every row, so ranks do not depend on it.
+  const auto [z, distrust] = known_log_z(model, arguments.log_z);
+  const bool is_trusted = distrust.empty();
+  const std::string kind = is_trusted ? z.method : "raw";
+  const RowScores found = DensityScorer(model, *points, is_trusted ? std::optional(z) : std::nullopt).all();
+  const std::vector<double>& score = found.log_p;
+  if (!is_trusted && !arguments.common.quiet)
+    warning(fmt::format("log-densities are right up to a constant: {}", distrust));
+  if (!arguments.common.quiet) note_intervals(found.intervals, found.largest_error);
+
+  std::vector<uint64_t> order(score.size()), rank(score.size());
+  std::iota(order.begin(), order.end(), uint64_t{0});
+  std::ranges::stable_sort(order, [&](uint64_t a, uint64_t b) { return score[a] < score[b]; });
+  for (uint64_t i = 0; i < order.size(); ++i) rank[order[i]] = i + 1;
+  std::vector<uint64_t> shown = order;
+  if (given.top == 0) std::iota(shown.begin(), shown.end(), uint64_t{0});
+  if (given.top > 0) shown.resize(std::min<size_t>(shown.size(), given.top));
+  std::vector<std::string> columns{"row"};
+  columns.insert(columns.end(), kept.names().begin(), kept.names().end());
+  columns.insert(columns.end(), {"log_density", "rank", "unusual"});
+  AnswerSheet sheet(arguments, columns, {{"model", path}, {"data", given.data}, {"kind", kind}});
+  for (const uint64_t i : shown) {
+    const double share = static_cast<double>(rank[i]) / static_cast<double>(score.size());
+    const uint64_t number = points->number(i);
+    if (sheet.is_json()) {
+      Json object = {{"row", number}};
+      kept.add(i, object);
+      object.update({{"log_density", score[i]}, {"rank", rank[i]}, {"unusual", share}});
+      sheet.put(json_line(object));
+      continue;
+    }
+    std::vector<AnswerSheet::Cell> cells{number};
+    kept.add(i, cells);
+    for (const AnswerSheet::Cell& cell :
+         {AnswerSheet::Cell(score[i]), AnswerSheet::Cell(rank[i]), AnswerSheet::Cell(share)})
+      cells.push_back(cell);
+    sheet.row(std::move(cells));
   }
   sheet.finish();
   return 0;

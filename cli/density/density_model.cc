@@ -167,6 +167,7 @@ Json density_json(const DensityEvaluation& e) {
               {"log_ratio", trusted(e.log_ratio)},
               {"trusted", e.is_trusted}};
   if (!e.is_trusted) out["distrust"] = e.distrust;
+  if (e.intervals > 0) out["intervals"] = {{"rows", e.intervals}, {"nll_error", e.interval_error}};
   return out;
 }
 
@@ -187,6 +188,10 @@ std::string density_table(const std::vector<DensityRow>& rows) {
                      decimal_or_power(e.nll_b), decimal_or_power(e.b), trusted(e.b - e.log_z.value),
                      trusted(e.log_z.value), interval(true, e.log_z.low, e.log_z.high), e.log_z.method,
                      is_sampled(e.log_z) ? fmt::format("{:.1f}", e.log_z.effective) : "-"});
+    if (e.intervals > 0)
+      reasons +=
+          fmt::format("{}: {} rows have intervals, whose masses are known to {:.2g} of NLL or better\n", name,
+                      grouped(e.intervals), e.interval_error);
     if (!e.is_trusted) reasons += fmt::format("{}: no likelihood: {}\n", name, e.distrust);
     if (!normalizer_doubt.empty()) reasons += fmt::format("{}: {}\n", name, normalizer_doubt);
   }

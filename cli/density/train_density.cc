@@ -127,7 +127,10 @@ class DensityTraining final : public Training {
     if (!result_.choice.empty()) out.notes.push_back(result_.choice);
     if (has_valid)
       out.simple = simple_density(model, *points_.all, points_.train, points_.valid, options_.seed);
-    SettledDensity settled = settle_normalizer(model, *audited_, options_);
+    const auto say = [this](const std::string& text) {
+      if (!arguments_.common.quiet) note(text);
+    };
+    SettledDensity settled = settle_normalizer(model, *audited_, options_, say);
     evaluation_ = std::move(settled.evaluation);
     std::string kept = has_valid ? keep_proposal(model, *audited_, evaluation_) : "";
     if (!kept.empty())

@@ -141,5 +141,30 @@ TEST(DensityErrors, BadInputSaysWhereAndLeavesNothing) {
   EXPECT_EQ(folder.names(), before);
 }
 
+TEST(DensityErrors, OtherColumnsThanThoseOfTheModelAreNamed) {
+  const Folder folder;
+  write_lumps(folder, "data.csv", 60);
+  ASSERT_EQ(folder
+                .run({"train", "density", "data.csv", "--objective", "fit", "--proposal", "gaussian", "--out",
+                      "run", "--no-report"})
+                .code,
+            0);
+  folder.write("comma.tsv", "x\ty\n1,5\t10\n2,5\t11\n");
+  folder.write("missing.csv", "x\n1\n2\n");
+  folder.write("swapped.csv", "y,x\n10,3\n9,-3\n");
+  folder.write("right.csv", "x,y\n3,10\n-3,9\n");
+  for (const char* command : {"score", "predict", "evaluate"}) {
+    const Outcome comma = folder.run({command, "run", "comma.tsv"});
+    expect_user_error(comma,
+                      "column 'x' has numbers with decimal commas, such as '1,5': they are read by "
+                      "--decimal-comma");
+    EXPECT_EQ(comma.err.find("--categorical"), std::string::npos) << comma.err;
+    expect_user_error(folder.run({command, "run", "missing.csv"}),
+                      "found no column 'y', which the model has");
+  }
+  EXPECT_EQ(folder.run({"score", "run", "swapped.csv"}).out, folder.run({"score", "run", "right.csv"}).out);
+  EXPECT_EQ(folder.run({"score", "run", "comma.tsv", "--decimal-comma"}).code, 0);
+}
+
 }  // namespace
 }  // namespace selfnorm::cli

@@ -57,6 +57,8 @@ class DirectedPoints final : public PointSource {
   const std::vector<std::string>& names() const override { return names_; }
   const Categories& categories() const override { return data_->categories(); }
   uint64_t number(uint64_t row) const override { return data_->number(row); }
+  std::span<const IntervalCell> intervals(uint64_t row) const override { return data_->intervals(row); }
+  bool has_intervals() const override { return data_->has_intervals(); }
   void read(std::span<const uint64_t> rows, std::span<float> out) const override {
     const uint32_t from = data_->columns(), to = columns();
     std::vector<float> x(rows.size() * from);
@@ -168,6 +170,7 @@ PointGeometry torus_geometry(const PointSource& data) {
 
 PointGeometry sphere_geometry(const PointSource& data) {
   PointGeometry out;
+  out.names = data.names();
   if (data.columns() == 3) {
     out.sphere = PointGeometry::Sphere::vectors;
     return out;
@@ -224,6 +227,13 @@ PointGeometry periodic_geometry(const PointSource& data, const std::vector<std::
 std::unique_ptr<PointSource> directed_points(std::unique_ptr<PointSource> data,
                                              const PointGeometry& geometry) {
   if (!geometry.turns()) return data;
+  for (uint64_t row = 0; data->has_intervals() && row < data->rows(); ++row)
+    for (const IntervalCell& cell : data->intervals(row))
+      if (geometry.sphere != PointGeometry::Sphere::none || geometry.period[cell.column] > 0)
+        throw_error(
+            "row {} (from 0): found {}..{} in a column of angles; expected a number: intervals of angles and "
+            "on the sphere are not taken, leave such rows out",
+            data->number(row), cell.low, cell.high);
   return std::make_unique<DirectedPoints>(std::move(data), geometry);
 }
 

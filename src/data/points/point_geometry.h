@@ -18,6 +18,7 @@ struct PointGeometry {
   Sphere sphere = Sphere::none;
   bool is_longitude_first = false;  // degrees, radians
   Categories categories;            // words that levels stand for
+  std::vector<std::string> names;   // on the sphere, of the columns of the data; the model file has them
 
   bool is_plain() const { return !turns() && categories.empty(); }
   bool turns() const { return !period.empty() || sphere != Sphere::none; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "base/failure.h"
 #include "base/memory.h"
@@ -10,8 +11,10 @@
 #include "data/example_source.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
+#include "data/points/interval_cells.h"
 #include "data/points/word_points.h"
 #include "data/string_index.h"
+#include "data/table/held_table.h"
 #include "data/table/json_lines.h"
 #include "data/table/table.h"
 #include "data/table/table_sample.h"
@@ -50,6 +53,15 @@ void match_names(const TableColumns& columns, const TableSample& sample, const P
   layout.names = options.names;
 }
 
+// The columns of a table that are words whatever is in them, by name or place.
+std::vector<std::string> word_columns(const PointOptions& options) {
+  std::vector<std::string> out = options.categorical;
+  for (size_t j = 0; options.known && j < options.known->size(); ++j)
+    if (!(*options.known)[j].empty())
+      out.push_back(options.names.empty() ? std::to_string(j) : options.names[j]);
+  return out;
+}
+
 // Looks ahead in the input, takes nothing. Throws DataError. Columns without a number in the first rows, and
 // those that are said to be so, may have words.
 TableLayout point_layout(Input& input, char separator, const PointOptions& options,
@@ -59,9 +71,9 @@ TableLayout point_layout(Input& input, char separator, const PointOptions& optio
   const TableSample sample = table_sample(input, layout.rule);
   const TableColumns columns(input.name(), sample, options.header);
   layout.role.resize(columns.size());
-  std::vector<std::string> words = options.drop;
-  words.insert(words.end(), options.categorical.begin(), options.categorical.end());
-  if (!options.known) columns.refuse_decimal_commas(words);
+  std::vector<std::string> words = word_columns(options);
+  words.insert(words.end(), options.drop.begin(), options.drop.end());
+  columns.refuse_decimal_commas(words, options.known.has_value());
   for (const std::string& name : options.drop) {
     const auto c = columns.find(name);
     if (!c)
@@ -132,12 +144,13 @@ std::string hash_text(const PointSource& source, std::span<const float> values) 
 class MemoryPoints final : public PointSource {
  public:
   MemoryPoints(uint32_t columns, std::vector<float> values, std::vector<std::string> names,
-               RowNumbers numbers = {}, Categories categories = {})
+               RowNumbers numbers = {}, Categories categories = {}, IntervalRows intervals = {})
       : columns_(columns),
         values_(std::move(values)),
         names_(std::move(names)),
         numbers_(std::move(numbers)),
-        categories_(std::move(categories)) {}
+        categories_(std::move(categories)),
+        intervals_(std::move(intervals)) {}
 
   uint64_t rows() const override { return values_.size() / columns_; }
   uint32_t columns() const override { return columns_; }
@@ -151,7 +164,19 @@ class MemoryPoints final : public PointSource {
     }
   }
   uint64_t number(uint64_t row) const override { return numbers_[row]; }
-  std::string fingerprint() const override { return hash_text(*this, values_); }
+  std::span<const IntervalCell> intervals(uint64_t row) const override {
+    const auto found = intervals_.find(row);
+    return found == intervals_.end() ? std::span<const IntervalCell>() : found->second;
+  }
+  bool has_intervals() const override { return !intervals_.empty(); }
+  std::string fingerprint() const override {
+    if (intervals_.empty()) return hash_text(*this, values_);
+    std::string known;
+    for (const auto& [row, cells] : intervals_)
+      for (const IntervalCell& cell : cells)
+        known += fmt::format("{} {} {} {}\n", row, cell.column, cell.low, cell.high);
+    return hash_text(*this, values_) + fmt::format("{:016x}", hash_bytes(known));
+  }
 
  private:
   uint32_t columns_;
@@ -159,6 +184,7 @@ class MemoryPoints final : public PointSource {
   std::vector<std::string> names_;
   RowNumbers numbers_;
   Categories categories_;
+  IntervalRows intervals_;
 };
 
 class MappedPoints final : public PointSource {
@@ -243,6 +269,46 @@ std::vector<float> dense_values(const std::string& file, Features features, std:
   return values;
 }
 
+// Of the rows, in the columns of the points. Throws DataError for a field that is no interval.
+IntervalRows point_intervals(const std::string& file, const IntervalTable& table, const TableLayout& layout) {
+  IntervalRows out;
+  for (const IntervalTable::Cell& cell : table.cells) {
+    const uint32_t role = layout.role[cell.column];
+    if (role == TableLayout::kDropped) continue;
+    const auto low = static_cast<float>(cell.low), high = static_cast<float>(cell.high);
+    const std::string name =
+        quoted_text(role < layout.names.size() ? layout.names[role] : std::to_string(cell.column));
+    if (std::isnan(cell.low))
+      throw_at(file, cell.line,
+               "in column {}: found {}, expected a number or an interval: low..high, low.. or ..high", name,
+               quoted_text(cell.field));
+    if (cell.low > cell.high)
+      throw_at(file, cell.line, "in column {}: found the interval {}, expected its lower end first", name,
+               quoted_text(cell.field));
+    if (low < high) out[cell.row].push_back({role, low, high});
+  }
+  return out;
+}
+
+// A table whose first records say what its columns are.
+std::unique_ptr<PointSource> table_points(Input& whole, const ReadOptions& reading,
+                                          const PointOptions& options) {
+  const char separator = table_separator(whole, reading.format);
+  const HeldTable held(whole);
+  std::string_view text = held.text();
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const auto intervals = interval_table(text, separator, options.header, word_columns(options));
+  const auto input = intervals ? Input::memory(whole.name(), intervals->text) : held.open();
+  std::vector<uint32_t> wordy;
+  const TableLayout layout = point_layout(*input, separator, options, wordy);
+  IntervalRows known = intervals ? point_intervals(whole.name(), *intervals, layout) : IntervalRows();
+  if (!wordy.empty()) return read_word_points(*input, separator, layout, wordy, options, std::move(known));
+  Dataset data = read_table(*input, layout, reading).data;
+  return std::make_unique<MemoryPoints>(layout.features, std::move(data.features.dense.values),
+                                        std::move(data.feature_names), std::move(data.numbers), Categories(),
+                                        std::move(known));
+}
+
 // A table, or what read_dataset reads whole: svmlight (last columns may lack), idx, compressed arrays.
 std::unique_ptr<PointSource> whole_points(const std::string& path, const PointOptions& options) {
   const auto input = opened_table(Input::open(path));
@@ -252,15 +318,8 @@ std::unique_ptr<PointSource> whole_points(const std::string& path, const PointOp
   input->skip_byte_order_mark();
   if (reading.format == Format::automatic) reading.format = detect_format(*input, reading);
   if (reading.format == Format::text) reading.format = Format::tsv;
-  if (reading.format == Format::csv || reading.format == Format::tsv) {
-    const char separator = table_separator(*input, reading.format);
-    std::vector<uint32_t> wordy;
-    const TableLayout layout = point_layout(*input, separator, options, wordy);
-    if (!wordy.empty()) return read_word_points(*input, separator, layout, wordy, options);
-    Dataset data = read_table(*input, layout, reading).data;
-    return std::make_unique<MemoryPoints>(layout.features, std::move(data.features.dense.values),
-                                          std::move(data.feature_names), std::move(data.numbers));
-  }
+  if (reading.format == Format::csv || reading.format == Format::tsv)
+    return table_points(*input, reading, options);
   if (!options.categorical.empty())
     throw DataError(path, 0, "found no table, but categorical columns are for csv, tsv and JSON lines");
   reading.header = options.header;
@@ -286,7 +345,7 @@ const Categories& PointSource::categories() const {
 
 std::unique_ptr<PointSource> make_point_source(uint32_t columns, std::vector<float> values,
                                                std::vector<std::string> names, Categories categories,
-                                               RowNumbers numbers) {
+                                               RowNumbers numbers, IntervalRows intervals) {
   SELFNORM_CHECK(columns > 0 && values.size() % columns == 0);
   SELFNORM_CHECK(names.empty() || names.size() == columns);
   SELFNORM_CHECK(categories.empty() || categories.size() == columns);
@@ -295,7 +354,7 @@ std::unique_ptr<PointSource> make_point_source(uint32_t columns, std::vector<flo
     if (!message.empty()) throw DataError("points in memory", r + 1, message);
   }
   return std::make_unique<MemoryPoints>(columns, std::move(values), std::move(names), std::move(numbers),
-                                        std::move(categories));
+                                        std::move(categories), std::move(intervals));
 }
 
 std::unique_ptr<PointSource> open_points(const std::string& path, const PointOptions& options) {

@@ -1,6 +1,7 @@
 // Tables of numbers without a target, by row: in memory, or mapped array files of any size.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,9 @@
 #include "data/read.h"
 
 namespace selfnorm {
+
+// Of the rows that have any.
+using IntervalRows = std::map<uint64_t, std::vector<IntervalCell>>;
 
 class PointSource {
  public:
@@ -23,13 +27,17 @@ class PointSource {
   virtual uint64_t number(uint64_t row) const { return row; }  // in the file, from 0
   // The rows listed, in that order, row-major. Throws DataError for a value that is not finite.
   virtual void read(std::span<const uint64_t> rows, std::span<float> out) const = 0;
+  // Cells of a row that are known to be in an interval alone; read() gives a number inside.
+  virtual std::span<const IntervalCell> intervals(uint64_t /*row*/) const { return {}; }
+  virtual bool has_intervals() const { return false; }
   // A hash of the contents: all of them in memory, a fixed sample of the rows of a mapped file.
   virtual std::string fingerprint() const = 0;
 };
 
 std::unique_ptr<PointSource> make_point_source(uint32_t columns, std::vector<float> values,
                                                std::vector<std::string> names = {},
-                                               Categories categories = {}, RowNumbers numbers = {});
+                                               Categories categories = {}, RowNumbers numbers = {},
+                                               IntervalRows intervals = {});
 
 struct PointOptions {
   Format format = Format::automatic;
@@ -43,7 +51,8 @@ struct PointOptions {
   std::optional<Categories> known = {};       // those of the model: other words are errors
 };
 
-// csv, tsv (columns of numbers, and of words as levels: data/points/word_points.h); npy, npz, safetensors
+// csv, tsv (columns of numbers or intervals, and of words as levels: data/points/word_points.h,
+// data/points/interval_cells.h); npy, npz, safetensors
 // (the first dimension is the rows, the others together are the columns; found as the readers of classes find
 // features); svmlight (its features; labels are ignored), idx and compressed files, which are held in memory.
 // Throws DataError (file:line), Error.
@@ -61,6 +70,10 @@ class PointSubset final : public PointSource {
   const Categories& categories() const override { return whole_.categories(); }
   void read(std::span<const uint64_t> rows, std::span<float> out) const override;
   uint64_t number(uint64_t row) const override { return whole_.number(rows_[row]); }
+  std::span<const IntervalCell> intervals(uint64_t row) const override {
+    return whole_.intervals(rows_[row]);
+  }
+  bool has_intervals() const override { return whole_.has_intervals(); }
   std::string fingerprint() const override;
 
  private:
@@ -81,6 +94,10 @@ class JoinedPoints final : public PointSource {
   uint64_t number(uint64_t row) const override {
     return row < first_->rows() ? first_->number(row) : second_->number(row - first_->rows());
   }
+  std::span<const IntervalCell> intervals(uint64_t row) const override {
+    return row < first_->rows() ? first_->intervals(row) : second_->intervals(row - first_->rows());
+  }
+  bool has_intervals() const override { return first_->has_intervals() || second_->has_intervals(); }
   std::string fingerprint() const override { return first_->fingerprint() + second_->fingerprint(); }
 
  private:

@@ -21,6 +21,12 @@ struct Points {
   std::vector<float> take(std::span<const uint64_t> chosen) const;  // these rows, in this order
 };
 
+// What is known of a coordinate of a row, where that is no number: low <= x <= high. Not both are infinite.
+struct IntervalCell {
+  uint32_t column;
+  float low, high;
+};
+
 // Of every column the words that its levels 0, 1, ... stand for; none: it has numbers. Empty: no column has
 // words.
 using Categories = std::vector<std::vector<std::string>>;

@@ -98,8 +98,8 @@ class ColumnReader {
 }  // namespace
 
 std::unique_ptr<PointSource> read_word_points(Input& input, char separator, const TableLayout& layout,
-                                              const std::vector<uint32_t>& wordy,
-                                              const PointOptions& options) {
+                                              const std::vector<uint32_t>& wordy, const PointOptions& options,
+                                              IntervalRows intervals) {
   const HeldTable table(input);
   FrameOptions reading;
   reading.header = layout.header_bytes > 0 ? "yes" : "no";
@@ -140,7 +140,7 @@ std::unique_ptr<PointSource> read_word_points(Input& input, char separator, cons
   }
   if (std::ranges::all_of(categories, [](const auto& words) { return words.empty(); })) categories.clear();
   return make_point_source(layout.features, std::move(values), layout.names, std::move(categories),
-                           std::move(frame.numbers));
+                           std::move(frame.numbers), std::move(intervals));
 }
 
 }  // namespace selfnorm

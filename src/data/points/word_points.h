@@ -16,7 +16,7 @@ namespace selfnorm {
 // options.categorical), or have them unless all that is there are numbers. Throws DataError naming the line:
 // a word among numbers, one that the model does not know, a column of names (all its words differ).
 std::unique_ptr<PointSource> read_word_points(Input& input, char separator, const TableLayout& layout,
-                                              const std::vector<uint32_t>& wordy,
-                                              const PointOptions& options);
+                                              const std::vector<uint32_t>& wordy, const PointOptions& options,
+                                              IntervalRows intervals = {});
 
 }  // namespace selfnorm

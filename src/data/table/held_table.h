@@ -22,6 +22,7 @@ class HeldTable {
       text_ = rest_;
     }
   }
+  std::string_view text() const { return text_; }
   std::unique_ptr<Input> open() const {
     auto input = Input::memory(name_, text_);
     input->skip_byte_order_mark();

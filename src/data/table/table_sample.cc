@@ -224,17 +224,16 @@ void TableColumns::fail_without_label() const {
               hint));
 }
 
-void TableColumns::refuse_decimal_commas(const std::vector<std::string>& words) const {
+void TableColumns::refuse_decimal_commas(const std::vector<std::string>& words, bool is_known) const {
   for (uint32_t c = 0; c < size(); ++c) {
     const std::string& number = sample_.decimal_comma[c];
     const bool is_said = std::ranges::any_of(words, [&](const std::string& w) { return find(w) == c; });
     if (number.empty() || is_said) continue;
     const std::string name = has_header_ ? sample_.first[c] : std::to_string(c);
-    fail(
-        fmt::format("column {} has numbers with decimal commas, such as {}: they are read by {}, or taken as "
-                    "words by {}",
-                    quoted_text(name), quoted_text(number), option_name("decimal-comma"),
-                    option_text("categorical", name)));
+    const std::string as_words =
+        is_known ? "" : fmt::format(", or taken as words by {}", option_text("categorical", name));
+    fail(fmt::format("column {} has numbers with decimal commas, such as {}: they are read by {}{}",
+                     quoted_text(name), quoted_text(number), option_name("decimal-comma"), as_words));
   }
 }
 

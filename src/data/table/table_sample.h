@@ -52,8 +52,9 @@ class TableColumns {
   // Throws for columns of a model that are not there, and for its label where `target` names it.
   void require(const std::vector<std::string>& names, const std::string& target) const;
   [[noreturn]] void fail_without_label() const;
-  // Throws for a column of numbers with decimal commas, which would be words, unless it is one of `words`.
-  void refuse_decimal_commas(const std::vector<std::string>& words) const;
+  // Throws for a column of numbers with decimal commas, which would be words or no numbers, unless it is one
+  // of `words`. `is_known`: a model says which columns have words.
+  void refuse_decimal_commas(const std::vector<std::string>& words, bool is_known = false) const;
   [[noreturn]] void fail(const std::string& what) const;  // DataError at the first row
 
  private:

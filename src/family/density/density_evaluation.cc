@@ -63,6 +63,8 @@ std::string outside_advice(const Support& support) {
 struct ScoreSum {
   uint64_t inside = 0, outside = 0, first_outside = 0;
   double mean = 0, square = 0, mean_log_prob = 0;
+  uint64_t intervals = 0;
+  double interval_error = 0;  // the sum
 
   void add(uint64_t row, double s, double log_prob) {
     if (std::isinf(s)) {
@@ -80,20 +82,54 @@ struct ScoreSum {
   }
 };
 
-ScoreSum sum_scores(const DensityModel& model, const PointSource& data, const LogZEstimate& log_z) {
-  ScoreSum sum;
+std::optional<IntervalMeasure> interval_measure(const DensityModel& model, const PointSource& data) {
+  if (!data.has_intervals()) return std::nullopt;
+  return std::optional<IntervalMeasure>(std::in_place, *model.proposal, model.energy->support(), 0);
+}
+
+// s(u) of rows of the data, or the log of its integral over what is known, with what is in the place of the
+// unit of a censored column: the errors of those.
+std::vector<double> source_scores(const DensityModel& model, const PointSource& data,
+                                  std::span<const uint64_t> rows,
+                                  const std::optional<IntervalMeasure>& measure, std::span<double> s) {
+  std::vector<float> x(rows.size() * data.columns());
+  data.read(rows, x);
+  raw_scores(model, {x.data(), rows.size(), data.columns()}, rows.empty() ? 0 : rows[0], s);
+  std::vector<double> errors;
+  if (!measure) return errors;
+  const IntervalPart part = interval_part(data, rows, model.standardisation, model.energy->support());
+  const auto found = measure->masses(
+      part.rows, [&model](const Points& u, std::span<double> out) { model.energy->score(u, out); });
+  for (size_t i = 0; i < found.size(); ++i) {
+    s[part.place[i]] = found[i].log_mass + part.log_scale[i];
+    errors.push_back(found[i].error);
+  }
+  return errors;
+}
+
+// f(rows) for blocks of all rows of the data.
+template <class Function>
+void for_row_blocks(const PointSource& data, const Function& f) {
   std::vector<uint64_t> rows;
-  std::vector<float> x;
-  std::vector<double> s;
   for (uint64_t first = 0; first < data.rows(); first += kRows) {
     rows.resize(std::min(kRows, data.rows() - first));
     std::iota(rows.begin(), rows.end(), first);
-    x.resize(rows.size() * data.columns());
-    s.resize(rows.size());
-    data.read(rows, x);
-    raw_scores(model, {x.data(), rows.size(), data.columns()}, first, s);
-    for (size_t i = 0; i < rows.size(); ++i) sum.add(rows[i], s[i], log_z.log_prob(s[i]));
+    f(rows);
   }
+}
+
+ScoreSum sum_scores(const DensityModel& model, const PointSource& data, const LogZEstimate& log_z) {
+  ScoreSum sum;
+  const auto measure = interval_measure(model, data);
+  std::vector<double> s;
+  for_row_blocks(data, [&](std::span<const uint64_t> rows) {
+    s.resize(rows.size());
+    for (const double error : source_scores(model, data, rows, measure, s)) {
+      ++sum.intervals;
+      sum.interval_error += error;
+    }
+    for (size_t i = 0; i < rows.size(); ++i) sum.add(rows[i], s[i], log_z.log_prob(s[i]));
+  });
   return sum;
 }
 
@@ -119,11 +155,17 @@ double nll_of(const LogProb& log_prob, const DensityModel& model, const PointSou
               std::span<const uint64_t> rows) {
   double sum = 0;
   std::vector<double> log_q;
+  const auto measure = interval_measure(model, data);
   for (size_t begin = 0; begin < rows.size(); begin += kMostSimpleRows) {
     const auto block = rows.subspan(begin, std::min<size_t>(kMostSimpleRows, rows.size() - begin));
     const std::vector<float> u = rows_of(model, data, block);
     log_q.resize(block.size());
     log_prob({u.data(), block.size(), data.columns()}, log_q);
+    if (measure) {
+      const IntervalPart part = interval_part(data, block, model.standardisation, model.energy->support());
+      const auto found = measure->masses(part.rows, log_prob);
+      for (size_t i = 0; i < found.size(); ++i) log_q[part.place[i]] = found[i].log_mass + part.log_scale[i];
+    }
     for (const double l : log_q) sum -= l;
   }
   const double volume = model.standardisation.scale.empty() ? 0 : model.standardisation.log_volume();
@@ -168,8 +210,10 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
   out.is_trusted = out.distrust.empty();
   out.b = model.log_normalizer;
   out.nll = lost - sum.mean_log_prob;
-  out.nll_low = out.nll + (z.estimate.low - z.estimate.value);
-  out.nll_high = out.nll + (z.estimate.high - z.estimate.value);
+  out.intervals = sum.intervals;
+  out.interval_error = sum.interval_error / static_cast<double>(out.rows);
+  out.nll_low = out.nll + (z.estimate.low - z.estimate.value) - out.interval_error;
+  out.nll_high = out.nll + (z.estimate.high - z.estimate.value) + out.interval_error;
   out.nll_error = sum.error();
   out.nll_b = lost - sum.mean + out.b;
   out.log_ratio = z.estimate.value - out.b;
@@ -177,10 +221,10 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
   return out;
 }
 
-SettledDensity settle_normalizer(DensityModel& model, const PointSource& data,
-                                 const DensityOptions& options) {
+SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, const DensityOptions& options,
+                                 const std::function<void(const std::string&)>& say) {
   constexpr double kFarNormalizer = 0.02;  // of |b - log Z|
-  SettledDensity out{evaluate_density(model, data, {.seed = options.seed}), ""};
+  SettledDensity out{evaluate_density(model, data, {.seed = options.seed, .say = say}), ""};
   DensityEvaluation& e = out.evaluation;
   const bool may_move = options.calibrate && options.normalizer == "constant" && e.is_trusted;
   if (!may_move || std::abs(e.log_ratio) <= kFarNormalizer) return out;
@@ -230,6 +274,33 @@ std::vector<double> density_scores(const DensityModel& model, const Points& x,
   return out;
 }
 
+DensityScorer::DensityScorer(const DensityModel& model, const PointSource& data,
+                             std::optional<LogZEstimate> log_z)
+    : model_(model), data_(data), log_z_(std::move(log_z)), measure_(interval_measure(model, data)) {
+  check_columns(model, data.columns());
+}
+
+RowScores DensityScorer::operator()(std::span<const uint64_t> rows) const {
+  RowScores out{.log_p = std::vector<double>(rows.size())};
+  const std::vector<double> errors = source_scores(model_, data_, rows, measure_, out.log_p);
+  out.intervals = errors.size();
+  for (const double error : errors) out.largest_error = std::max(out.largest_error, error);
+  const double volume = log_volume(model_);
+  for (double& s : out.log_p) s = (log_z_ ? log_z_->log_prob(s) : s - model_.log_normalizer) - volume;
+  return out;
+}
+
+RowScores DensityScorer::all() const {
+  RowScores out;
+  for_row_blocks(data_, [&](std::span<const uint64_t> rows) {
+    const RowScores some = (*this)(rows);
+    out.log_p.insert(out.log_p.end(), some.log_p.begin(), some.log_p.end());
+    out.intervals += some.intervals;
+    out.largest_error = std::max(out.largest_error, some.largest_error);
+  });
+  return out;
+}
+
 SimpleModel simple_density(const DensityModel& model, const PointSource& data,
                            std::span<const uint64_t> train_rows, std::span<const uint64_t> held_out,
                            uint64_t seed) {
@@ -254,7 +325,7 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
   const std::vector<float> u = rows_of(model, data, chosen);
   const Points points{u.data(), chosen.size(), data.columns()};
   const bool is_chosen = kind == "stacked" || kind == "products" || kind == "trees" ||
-                         kind == "autoregressive" || support.is_mixed();
+                         kind == "autoregressive" || support.is_mixed() || data.has_intervals();
   if (is_chosen) return best;
   if (support.space == Support::Space::levels) {
     const auto mixture = fit_product_mixture(points, support, {.seed = seed}).density;

@@ -11,6 +11,7 @@
 #include "audit/simple_model.h"
 #include "data/points/point_source.h"
 #include "family/density/density_log_z.h"
+#include "family/density/interval_rows.h"
 #include "family/density/train/density_options.h"
 #include "model/energy/density_file.h"
 
@@ -29,6 +30,10 @@ struct DensityEvaluation {
   double nll_b = 0;      // with b in the place of log Z: the raw score
   double snl_bound = 0;  // mean s - b - exp(log_z - b) + 1, a lower bound of the log-likelihood, from log_z
   double log_ratio = 0;  // log_z - b
+  // Rows with intervals, whose likelihood is a mass in the censored columns (family/density/interval_rows.h),
+  // and what the errors of their masses make of nll at most.
+  uint64_t intervals = 0;
+  double interval_error = 0;
 };
 
 // Rows are read in blocks. Throws Error when there are none, when they have another number of columns than
@@ -42,7 +47,9 @@ struct SettledDensity {
   DensityEvaluation evaluation;
   std::string moved;
 };
-SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, const DensityOptions& options);
+// `say` hears how log Z is looked for.
+SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, const DensityOptions& options,
+                                 const std::function<void(const std::string&)>& say = {});
 // Where an energy that tilts its proposal is not better than that on rows held out of training, or cannot be
 // told, the model becomes the proposal, and the text says so; otherwise empty. `settled` is of these rows.
 std::string keep_proposal(DensityModel& model, const PointSource& held_out, DensityEvaluation& settled);
@@ -50,6 +57,27 @@ std::string keep_proposal(DensityModel& model, const PointSource& held_out, Dens
 // support.
 std::vector<double> density_scores(const DensityModel& model, const Points& x,
                                    const std::optional<LogZEstimate>& log_z = std::nullopt);
+
+// The same of rows of `data`, with the masses of those that have intervals.
+struct RowScores {
+  std::vector<double> log_p;
+  uint64_t intervals = 0;
+  double largest_error = 0;  // of a log-mass
+};
+class DensityScorer {
+ public:
+  // Keeps references.
+  DensityScorer(const DensityModel& model, const PointSource& data, std::optional<LogZEstimate> log_z = {});
+
+  RowScores operator()(std::span<const uint64_t> rows) const;
+  RowScores all() const;
+
+ private:
+  const DensityModel& model_;
+  const PointSource& data_;
+  std::optional<LogZEstimate> log_z_;
+  std::optional<IntervalMeasure> measure_;
+};
 
 // The simple densities that a trained one has to beat (audit/simple_model.h).
 

@@ -21,13 +21,6 @@ constexpr double kLeastShownPool = 1000, kMostShownPool = 200'000, kPoolWork = 1
 // three evaluations; 250 sweeps of Gibbs.
 constexpr double kChains = 16, kTransitions = 550 * 8.5 * 3, kSweeps = 250;
 
-double numbers_of(const std::shared_ptr<const Density>& density) {
-  double count = 0;
-  if (density != nullptr)
-    for (const auto& [name, values] : density->record().values) count += static_cast<double>(values.size());
-  return count;
-}
-
 double crf_evaluations(const Support& support) {
   return kChains * (support.is_real()
                         ? kTransitions
@@ -221,12 +214,6 @@ std::vector<float> DensityPoints::some_data(uint64_t most) const {
   for (const uint64_t i : spread_rows(rows.rows, most))
     out.insert(out.end(), rows.row(i).begin(), rows.row(i).end());
   return out;
-}
-
-double evaluation_cost(const DensityModel& model) {
-  const double parameters = static_cast<double>(std::as_const(*model.energy).parameters().size());
-  return static_cast<double>(model.dimension()) + parameters + numbers_of(model.proposal) +
-         numbers_of(model.base);
 }
 
 DensityPoints density_points(const DensityModel& model, const PointSource& data, uint64_t seed) {

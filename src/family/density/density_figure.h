@@ -31,11 +31,6 @@ struct DensityPoints {
 // evaluations x evaluation_cost allows it.
 DensityPoints density_points(const DensityModel& model, const PointSource& data, uint64_t seed);
 
-// Numbers that one evaluation of the score and the proposal reads: what it costs, whatever the machine.
-double evaluation_cost(const DensityModel& model);
-// That many numbers are read in a second or two.
-inline constexpr double kAffordableWork = 1e10;
-
 // What densities are normalised with.
 struct ShownNormalizer {
   double log_z = 0;

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/failure.h"
@@ -18,6 +20,7 @@
 #include "normalizer/sampling/bridge_log_z.h"
 #include "normalizer/sampling/importance_log_z.h"
 #include "sampler/annealing_path.h"
+#include "sampler/gibbs.h"
 #include "sampler/hmc.h"
 #include "selfnorm/error.h"
 
@@ -30,7 +33,28 @@ constexpr uint32_t kQuadratureDimensions = 3;
 constexpr double kMostDisagreement = 0.05;  // of chains: R-hat less 1
 constexpr double kNarrow = 5e-3;    // nats; draws whose interval is no wider serve as well as quadrature
 constexpr double kTwoSided = 1.96;  // standard errors of 95%
-constexpr double kRounded = 1e8;    // a log Z beyond it rounds more than 1e-8: s - log Z would not sum to 1
+constexpr double kMostTimes = 10;   // as many draws as `samples`, where they take the place of something slow
+constexpr double kMostQuadratureWork = 2 * kAffordableWork;
+constexpr uint64_t kFewestEvaluations = 100'000;
+constexpr double kRounded = 1e8;  // a log Z beyond it rounds more than 1e-8: s - log Z would not sum to 1
+
+double numbers_of(const std::shared_ptr<const Density>& density) {
+  double count = 0;
+  if (density != nullptr)
+    for (const auto& [name, values] : density->record().values) count += static_cast<double>(values.size());
+  return count;
+}
+
+// Of bridge sampling: sweeps over all levels, or trajectories whose gradients are worth three evaluations.
+double chain_evaluations(const Support& support) {
+  const BridgeOptions bridge;
+  const double transition = support.is_real()
+                                ? 3.0 * static_cast<double>(HmcOptions().leapfrog) / 2
+                                : std::accumulate(support.levels.begin(), support.levels.end(), 0.0);
+  const uint64_t warmup = support.is_real() ? HmcOptions().warmup : GibbsOptions().warmup;
+  return static_cast<double>(bridge.chains * (warmup + bridge.each)) * transition +
+         static_cast<double>(bridge.draws);
+}
 
 std::optional<double> closed_form(const Energy& energy) {
   if (const auto* family = dynamic_cast<const ExponentialFamily*>(&energy))
@@ -43,7 +67,10 @@ std::optional<double> closed_form(const Energy& energy) {
 class Estimators {
  public:
   Estimators(const DensityModel& model, const DensityEvaluationOptions& options)
-      : energy_(*model.energy), proposal_(*model.proposal), options_(options) {}
+      : energy_(*model.energy),
+        proposal_(*model.proposal),
+        options_(options),
+        chain_work_(evaluation_cost(model) * chain_evaluations(model.energy->support())) {}
 
   JudgedLogZ judged(const LogZEstimate& z) const {
     return {z, log_z_doubt(z, energy_, options_.least_effective)};
@@ -58,7 +85,7 @@ class Estimators {
   }
 
   // Compared with importance sampling where the proposal allows it.
-  JudgedLogZ quadrature() const {
+  JudgedLogZ quadrature(uint64_t most_evaluations = QuadratureOptions().most_evaluations) const {
     std::vector<float> draws(kScaleDraws * energy_.dimension());
     sample_density(proposal_, options_.seed, draws, {});
     CoordinateScales scales(energy_.dimension());
@@ -67,12 +94,24 @@ class Estimators {
     q.centre = scales.means();
     q.scale = scales.scales();
     q.precision = options_.precision;
+    q.most_evaluations = most_evaluations;
     JudgedLogZ out = judged(quadrature_log_z(energy_, q));
     if (out.distrust.empty()) out.distrust = contradiction(out.estimate);
     return out;
   }
 
   JudgedLogZ importance() const { return judged(drawn(options_.samples)); }
+
+  // With as many draws as make the interval narrow.
+  JudgedLogZ narrowed_importance() const {
+    JudgedLogZ first = importance();
+    const double width = (first.estimate.high - first.estimate.low) / kNarrow;
+    if (!first.distrust.empty() || width <= 1) return first;
+    say("more draws, as their interval is wide");
+    JudgedLogZ more = judged(drawn(static_cast<uint64_t>(static_cast<double>(options_.samples) *
+                                                         std::min(kMostTimes, 1.2 * width * width))));
+    return more.distrust.empty() ? more : first;
+  }
 
   JudgedLogZ annealed() const {
     AnnealedOptions a;
@@ -93,10 +132,21 @@ class Estimators {
   // The narrowest that can be trusted.
   JudgedLogZ sampled() const {
     JudgedLogZ first = importance();
-    if (first.distrust.empty() || !energy_.support().has_chains()) return first;
+    if (first.distrust.empty()) return first;
+    if (!energy_.support().has_chains() || chain_work_ > kMostChainWork) {
+      say("more draws, as those are not to be trusted");
+      JudgedLogZ more =
+          judged(drawn(static_cast<uint64_t>(kMostTimes * static_cast<double>(options_.samples))));
+      if (!more.distrust.empty() && energy_.support().has_chains())
+        more.distrust += worded("; chains would take long here, `method bridge` starts them");
+      return more;
+    }
     try {
+      say("bridge sampling, as draws are not to be trusted");
       JudgedLogZ other = bridge();
-      return other.distrust.empty() ? other : annealed();
+      if (other.distrust.empty()) return other;
+      say("annealing, as the chains of bridge sampling do not agree");
+      return annealed();
     } catch (const Error& error) {
       return {first.estimate, error.what()};
     }
@@ -105,6 +155,10 @@ class Estimators {
  private:
   LogZEstimate drawn(uint64_t samples) const {
     return widened(importance_log_z(energy_, proposal_, samples, options_.seed));
+  }
+
+  void say(const char* what) const {
+    if (options_.say) options_.say(fmt::format("log Z: {}", what));
   }
 
   std::string contradiction(const LogZEstimate& computed) const {
@@ -120,6 +174,7 @@ class Estimators {
   const Energy& energy_;
   const Density& proposal_;
   const DensityEvaluationOptions& options_;
+  double chain_work_;
 };
 
 // Kernels, alone or among others.
@@ -137,12 +192,18 @@ JudgedLogZ best(const DensityModel& model, const DensityEvaluationOptions& optio
     return {by.widened({"closed-form", *z, *z, *z, 0, 0}), ""};
   if (is_countable) return by.judged(enumerate_log_z(*model.energy));
   if (!support.is_real() || model.dimension() > kQuadratureDimensions) return by.sampled();
+  if (options.say) options.say("log Z: looking for it");
   if (is_slow(*model.proposal)) {  // millions of nodes are not
-    JudgedLogZ drawn = by.importance();
-    if (drawn.distrust.empty() && drawn.estimate.high - drawn.estimate.low <= kNarrow) return drawn;
+    JudgedLogZ drawn = by.narrowed_importance();
+    if (drawn.distrust.empty()) return drawn;
   }
+  const double affordable = kMostQuadratureWork / evaluation_cost(model);
+  const uint64_t all = QuadratureOptions().most_evaluations;
   try {
-    return by.quadrature();
+    if (options.say) options.say("log Z: quadrature");
+    return by.quadrature(is_slow(*model.proposal) && affordable < static_cast<double>(all)
+                             ? std::max(kFewestEvaluations, static_cast<uint64_t>(affordable))
+                             : all);
   } catch (const Error& error) {
     return {by.importance().estimate, error.what()};
   }
@@ -173,6 +234,12 @@ std::string remedies(const LogZEstimate& z, const Energy& energy, bool samples_h
 }
 
 }  // namespace
+
+double evaluation_cost(const DensityModel& model) {
+  const double parameters = static_cast<double>(std::as_const(*model.energy).parameters().size());
+  return static_cast<double>(model.dimension()) + parameters + numbers_of(model.proposal) +
+         (model.base == model.proposal ? 0 : numbers_of(model.base));
+}
 
 OptionTable log_z_option_table(DensityEvaluationOptions& o) {
   OptionTable table;

@@ -7,8 +7,14 @@
 //   annealed     otherwise; not for counts
 // Importance sampling also where quadrature finds no integral. It is not trusted then, nor is quadrature that
 // good draws contradict, nor what log_z_doubt doubts.
+//
+// What that takes is bounded by the size of the model alone (evaluation_cost), so that it is a fraction of
+// what training takes: where the proposal is slow to evaluate, up to ten times as many draws take the place
+// of quadrature, or fewer nodes, and chains are left out that would read more than kMostChainWork numbers.
+// `method` asks for them.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "model/energy/density_file.h"
@@ -25,10 +31,17 @@ struct DensityEvaluationOptions {
   double least_effective = 100;  // importance, annealed: with fewer effective samples the number is refused
   double precision = 1e-3;       // of log Z by quadrature; 1e-7 .. 1
   uint64_t seed = 0;
+  std::function<void(const std::string&)> say = {};  // hears what is tried
 
   void validate() const;  // throws Error naming the option, the value and the range
 };
 OptionTable log_z_option_table(DensityEvaluationOptions& options);
+
+// Numbers that one evaluation of the score and the proposal reads: what it costs, whatever the machine.
+double evaluation_cost(const DensityModel& model);
+// That many numbers are read in a second or two.
+inline constexpr double kAffordableWork = 1e10;
+inline constexpr double kMostChainWork = 10 * kAffordableWork;
 
 struct JudgedLogZ {
   LogZEstimate estimate;

@@ -7,7 +7,7 @@
 #include "math/sigmoid.h"
 #include "math/special_functions.h"
 #include "model/energy/exponential_family.h"
-#include "proposal/direction/von_mises.h"
+#include "proposal/direction/direction_mixture.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -99,7 +99,7 @@ DensityModel read_density(std::span<const std::byte> bytes, const std::string& n
   model.standardisation = standardisation_of(reader, dimension);
   if (file.metadata.contains("geometry"))
     model.geometry = PointGeometry::of_json(std::string(reader.metadata("geometry")), dimension);
-  model.feature_names = stored_strings(reader, "feature_names", dimension);
+  model.feature_names = stored_strings(reader, "feature_names", model.columns());
   read_records(reader, model);
   check_density(model, name);
   runtime::require_checksum(bytes, name);
@@ -129,8 +129,8 @@ void check_density(const DensityModel& model, const std::string& file) {
                         "data: at most {} in size, and a scale > 0",
                         j, s.mean[j], s.scale[j], FLT_MAX));
   }
-  require(model.feature_names.empty() || model.feature_names.size() == d,
-          fmt::format("{} names of columns, expected {}", model.feature_names.size(), d));
+  require(model.feature_names.empty() || model.feature_names.size() == model.columns(),
+          fmt::format("{} names of columns, expected {}", model.feature_names.size(), model.columns()));
   check_records(model, file);
 }
 

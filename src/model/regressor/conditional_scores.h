@@ -17,6 +17,8 @@ class ConditionalScores {
   virtual uint64_t rows() const = 0;
   virtual uint32_t dimension() const = 0;
   virtual Support support() const = 0;
+  // Of y given x, where it differs from row to row.
+  virtual Support support_at(uint64_t /*row*/) const { return support(); }
   // s(x_row[i], y_i); `row` does not decrease. Parallel inside.
   virtual void score(const Points& y, std::span<const uint32_t> row, std::span<double> s) const = 0;
   // b(x): what stands for A(x) when it is not computed.

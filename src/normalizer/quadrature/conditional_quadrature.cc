@@ -82,11 +82,15 @@ void integrate(const ConditionalScores& scores, const ConditionalQuadratureOptio
   require_range(d >= 1 && d <= 3, "quadrature of p(y|x): dimension of y", d, "1 .. 3");
   const Support support = scores.support();
   if (!support.is_real()) throw Error("quadrature of p(y|x) needs real y; found levels or counts");
-  ConditionalBox whole;
-  for (uint32_t j = 0; j < d; ++j) {
-    whole.lower[j] = support.lower.empty() ? -INFINITY : support.lower[j];
-    whole.upper[j] = support.upper.empty() ? INFINITY : support.upper[j];
-  }
+  const auto whole_of = [&](uint64_t row) {
+    const Support own = scores.support_at(row);
+    ConditionalBox whole;
+    for (uint32_t j = 0; j < d; ++j) {
+      whole.lower[j] = own.lower.empty() ? -INFINITY : own.lower[j];
+      whole.upper[j] = own.upper.empty() ? INFINITY : own.upper[j];
+    }
+    return whole;
+  };
   const ConditionalRule rule(d);
   const uint64_t most = options.most_evaluations == 0 ? kMostEvaluations[d] : options.most_evaluations;
   const ConditionalStartOptions start{d, options.precision, static_cast<size_t>(most / 4 / rule.nodes)};
@@ -96,6 +100,7 @@ void integrate(const ConditionalScores& scores, const ConditionalQuadratureOptio
     block.rows.resize(end - begin);
     block.failure.resize(end - begin);
     block.each([&](size_t i) {
+      const ConditionalBox whole = whole_of(begin + i);
       block.rows[i].emplace(rule, conditional_start(scores.places(begin + i), whole, start), whole);
     });
     std::vector<uint8_t> asks(block.rows.size(), 1);

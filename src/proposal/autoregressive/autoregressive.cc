@@ -60,6 +60,9 @@ void check(const Autoregressive::Shape& shape) {
     if (is_good) is_seen[shape.order[p]] = true;
   }
   if (!is_good) throw Error("an autoregressive density needs an order of its columns and hidden layers");
+  const size_t ends = shape.lower.size();
+  if (ends != shape.upper.size() || (ends > 0 && ends != shape.heads.size()))
+    throw Error("an autoregressive density needs two ends of every column, or none");
 }
 
 }  // namespace
@@ -130,11 +133,22 @@ void Autoregressive::draw_start(const Points& data, uint64_t seed) {
   set_theta(start);
 }
 
+bool Autoregressive::is_cut(size_t place, float x) const {
+  const uint32_t j = shape_.order[place];
+  return !shape_.lower.empty() && shape_.heads[j].kind == HeadKind::real &&
+         !(x >= shape_.lower[j] && x <= shape_.upper[j]);
+}
+
+void Autoregressive::input(size_t place, float x, float* out) const {
+  const uint32_t j = shape_.order[place];
+  head(place).input(is_cut(place, x) ? (x < shape_.lower[j] ? shape_.lower[j] : shape_.upper[j]) : x, out);
+}
+
 std::vector<float> Autoregressive::features(const Points& x) const {
   std::vector<float> out(x.rows * inputs());
   for (uint64_t i = 0; i < x.rows; ++i)
     for (size_t p = 0; p < dimension(); ++p)
-      head(p).input(x.row(i)[shape_.order[p]], out.data() + i * inputs() + in_[p]);
+      input(p, x.row(i)[shape_.order[p]], out.data() + i * inputs() + in_[p]);
   return out;
 }
 
@@ -232,6 +246,7 @@ void Autoregressive::log_prob_gradient(const Points& x, std::span<double> log_q,
     for (size_t p = 0; p < dimension(); ++p) {
       float slope[2] = {0, 0};
       const uint32_t j = shape_.order[p];
+      if (is_cut(p, x.row(i)[j])) continue;
       head(p).input_slope(x.row(i)[j], slope);
       for (size_t f = 0; f < head(p).inputs(); ++f)
         gradient[i * dimension() + j] += static_cast<double>(slope[f] * dx[i * inputs() + in_[p] + f]);
@@ -280,7 +295,7 @@ void Autoregressive::sample(RandomStream& random, std::span<float> rows) const {
     for (size_t i = 0; i < n; ++i) {
       const float value = head(p).draw(t.data() + i * count, random);
       rows[i * d + shape_.order[p]] = value;
-      head(p).input(value, x.data() + i * inputs() + in_[p]);
+      input(p, value, x.data() + i * inputs() + in_[p]);
     }
   }
 }
@@ -292,6 +307,10 @@ DensityRecord Autoregressive::record() const {
   for (const ConditionalHead& h : shape_.heads) {
     record.values["kind"].push_back(static_cast<double>(h.kind));
     record.values["count"].push_back(h.count);
+  }
+  if (!shape_.lower.empty()) {
+    record.values["lower"] = {shape_.lower.begin(), shape_.lower.end()};
+    record.values["upper"] = {shape_.upper.begin(), shape_.upper.end()};
   }
   const std::vector<float> all = theta();
   record.values["theta"] = {all.begin(), all.end()};
@@ -319,6 +338,12 @@ std::unique_ptr<Density> restore_autoregressive(const DensityRecord& record, uin
     if (shape.heads[j].kind != HeadKind::levels && count[j] > ConditionalHead::kMostComponents)
       throw_error("the density 'autoregressive' has {} components; its file is damaged", count[j]);
     outputs += count[j];
+  }
+  if (record.values.contains("lower") || record.values.contains("upper")) {
+    for (const double v : record_values(record, "lower", dimension))
+      shape.lower.push_back(static_cast<float>(v));
+    for (const double v : record_values(record, "upper", dimension))
+      shape.upper.push_back(static_cast<float>(v));
   }
   const std::vector<double>& theta = record_values(record, "theta", 0);
   if (outputs > static_cast<double>(theta.size()) + dimension)  // before memory is allocated for them

@@ -20,6 +20,9 @@ class Autoregressive final : public Density {
     std::vector<ConditionalHead> heads;  // of every column
     std::vector<uint32_t> order;         // the column at every place
     std::vector<uint32_t> widths;        // of the hidden layers, at least one
+    // Of every column: what later ones see of a real one is cut to this, so that draws beyond the data are
+    // no inputs the network never saw; empty: it is not.
+    std::vector<float> lower = {}, upper = {};
   };
 
   // Parameters 0. Throws Error unless `order` is a permutation.
@@ -57,6 +60,8 @@ class Autoregressive final : public Density {
   size_t inputs() const { return in_.back(); }
   size_t outputs() const { return out_.back(); }
   std::vector<float> features(const Points& x) const;
+  bool is_cut(size_t place, float x) const;
+  void input(size_t place, float x, float* out) const;
   // t += D x of rows of features.
   void add_direct(std::span<const float> x, std::span<float> t) const;
 
@@ -70,7 +75,7 @@ class Autoregressive final : public Density {
   std::vector<uint8_t> mask_;
 };
 
-// order, kind, count (of every column), widths, theta
+// order, kind, count (of every column), widths, theta; lower, upper (of every column, or neither)
 std::unique_ptr<Density> restore_autoregressive(const DensityRecord& record, uint32_t dimension);
 
 }  // namespace selfnorm

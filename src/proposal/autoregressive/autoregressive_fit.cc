@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/failure.h"
@@ -16,13 +17,24 @@ constexpr uint64_t kOrderStream = 0xA0, kStartStream = 0xA1, kEpochStream = 0xA2
                    kHeldOutStream = 0xA4;
 constexpr double kClip = 10, kSmallerSteps = 0.2, kAverage = 0.995;
 constexpr uint64_t kMostHeldOut = 4000;
+constexpr float kFarthestFloat = std::numeric_limits<float>::max();
 
 using HeadKind = ConditionalHead::Kind;
 
-Autoregressive::Shape masked_shape(const std::vector<ConditionalHead>& heads,
+Autoregressive::Shape masked_shape(const Points& train, const std::vector<ConditionalHead>& heads,
                                    const AutoregressiveOptions& options) {
-  const auto order = random_permutation(heads.size(), RandomStream(options.seed, kOrderStream));
-  return {heads, {order.begin(), order.end()}, options.widths};
+  std::vector<uint64_t> order(heads.size());
+  std::iota(order.begin(), order.end(), uint64_t{0});
+  if (options.is_shuffled) RandomStream(options.seed, kOrderStream).shuffle(order);
+  Autoregressive::Shape shape{heads, {order.begin(), order.end()}, options.widths};
+  shape.lower.assign(heads.size(), kFarthestFloat);
+  shape.upper.assign(heads.size(), -kFarthestFloat);
+  for (size_t i = 0; i < train.size(); ++i) {
+    const size_t j = i % heads.size();
+    shape.lower[j] = std::min(shape.lower[j], train.data[i]);
+    shape.upper[j] = std::max(shape.upper[j], train.data[i]);
+  }
+  return shape;
 }
 
 double mean_log_prob(const Density& q, const Points& x) {
@@ -42,7 +54,7 @@ class MaskedFit {
             std::ranges::all_of(heads, [](const ConditionalHead& h) { return h.kind == HeadKind::levels; })
                 ? options.dropout
                 : 0),
-        q_(std::make_unique<Autoregressive>(masked_shape(heads, options))),
+        q_(std::make_unique<Autoregressive>(masked_shape(train, heads, options))),
         adam_("adam", q_->parameters(), 0) {
     q_->draw_start(train, RandomStream(options.seed, kStartStream).next());
     theta_ = average_ = best_ = q_->theta();

@@ -17,7 +17,8 @@ struct AutoregressiveOptions {
   uint64_t steps = 20'000;     // at most
   double operations = 1.2e12;  // at most, of products
   uint64_t patience = 4;       // epochs
-  uint64_t seed = 0;           // of the order of the columns too
+  bool is_shuffled = false;    // the columns in an order drawn at random; otherwise as they are
+  uint64_t seed = 0;           // of that order too
 };
 
 struct AutoregressiveFit {

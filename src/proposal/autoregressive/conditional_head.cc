@@ -6,7 +6,7 @@
 
 #include "math/sigmoid.h"
 #include "math/special_functions.h"
-#include "proposal/direction/von_mises.h"
+#include "proposal/direction/direction_mixture.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

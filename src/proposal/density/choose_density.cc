@@ -140,7 +140,7 @@ class Choice {
       add("uniform");
     if (data_.columns < 3 || options_.effort != Effort::full) return;
     if (data_.columns <= kMostKernelColumns) add("kde");
-    if (!options_.is_smooth) try_networks(1);
+    if (!options_.is_smooth) try_networks(2);
   }
 
   // `name` of the mixtures: of a mixed table they are products of columns of both kinds.
@@ -169,12 +169,14 @@ class Choice {
     if (!map.is_sphere() && !options_.is_smooth) try_networks(2);
   }
 
+  // The first with the columns as they are, for what depends on the others often stands last.
   void try_networks(uint64_t count) {
     if (data_.columns < 2 || data_.rows < kLeastNetworkRows) return;
     for (uint64_t i = 0; i < count; ++i)
       add("autoregressive",
-          fit_autoregressive(data_, held_out_, autoregressive_heads(data_, space_),
-                             {.seed = RandomStream(options_.fit.seed, kChoiceStream + i).next()})
+          fit_autoregressive(
+              data_, held_out_, autoregressive_heads(data_, space_),
+              {.is_shuffled = i > 0, .seed = RandomStream(options_.fit.seed, kChoiceStream + i).next()})
               .density);
   }
 

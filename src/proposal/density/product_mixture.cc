@@ -9,7 +9,6 @@
 #include "math/parallel.h"
 #include "math/special_functions.h"
 #include "proposal/density/gaussian_terms.h"
-#include "proposal/density/level_features.h"
 #include "proposal/density/products.h"
 
 namespace selfnorm {

@@ -9,7 +9,6 @@
 #include "math/parallel.h"
 #include "math/random.h"
 #include "proposal/density/gaussian_terms.h"
-#include "proposal/density/level_features.h"
 #include "proposal/density/product_mixture.h"
 #include "proposal/density/products.h"
 

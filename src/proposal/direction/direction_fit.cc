@@ -8,7 +8,6 @@
 #include "proposal/density/mixture_em.h"
 #include "proposal/density/precision_root.h"
 #include "proposal/direction/direction_mixture.h"
-#include "proposal/direction/von_mises.h"
 
 namespace selfnorm {
 namespace {

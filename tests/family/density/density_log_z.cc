@@ -4,6 +4,7 @@
 
 #include "model/energy/make_energy.h"
 #include "model/energy/tilted.h"
+#include "proposal/density/stacked.h"
 #include "small_models.h"
 
 namespace selfnorm {
@@ -167,6 +168,64 @@ TEST(DensityLogZ, NoIntegralIsNotTrusted) {
   const DensityModel model = small_model(flat, std::make_shared<SmallNormal>(2, 0, 1));
   EXPECT_FALSE(judged_log_z(model, {.samples = 1000}).distrust.empty());
   EXPECT_THROW(judged_log_z(model, {.method = "quadrature"}), Error);
+}
+
+// A stack is slow to evaluate: more draws take the place of quadrature where their interval is wide.
+TEST(DensityLogZ, ASlowProposalIsDrawnFromMore) {
+  const auto stack = std::make_shared<Stacked>(
+      std::vector<std::shared_ptr<const Density>>{std::make_shared<SmallNormal>(2, 0, 2)},
+      std::vector<double>{1});
+  std::vector<std::string> said;
+  const JudgedLogZ z = judged_log_z(small_model(quadratic({0, 0}, {1, 1}), stack),
+                                    {.say = [&](const std::string& text) { said.push_back(text); }});
+  EXPECT_EQ(z.distrust, "");
+  EXPECT_EQ(z.estimate.method, "importance");
+  EXPECT_GT(z.estimate.evaluations, 100'000u);
+  EXPECT_LE(z.estimate.evaluations, 1'000'000u);
+  EXPECT_LT(z.estimate.high - z.estimate.low, 7e-3);
+  EXPECT_NEAR(z.estimate.value, 2 * log_normal_volume(1), 7e-3);
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_NE(said[1].find("more draws"), std::string::npos) << said[1];
+}
+
+// A uniform distribution that says it reads so many numbers.
+class LongUniform final : public Density {
+ public:
+  LongUniform(Support box, size_t numbers) : inner_(std::move(box)), numbers_(numbers) {}
+
+  uint32_t dimension() const override { return inner_.dimension(); }
+  Support support() const override { return inner_.support(); }
+  void sample(RandomStream& random, std::span<float> rows) const override { inner_.sample(random, rows); }
+  void log_prob(const Points& x, std::span<double> out) const override { inner_.log_prob(x, out); }
+  DensityRecord record() const override {
+    return {"long", {{"numbers", std::vector<double>(numbers_, 0.0)}}};
+  }
+
+ private:
+  SmallUniform inner_;
+  size_t numbers_;
+};
+
+TEST(DensityLogZ, WhatQuadratureTakesIsBoundedByTheSizeOfTheModel) {
+  const Support box = Support::box({0, 0}, {1, 1});
+  const SmallEnergy wall(2, box, [](std::span<const float> x, std::span<double>) {
+    return std::hypot(static_cast<double>(x[0]), static_cast<double>(x[1])) < 0.7 ? 3.0 : 0.0;
+  });
+  const auto evaluations = [&](size_t numbers) {
+    const auto stack = std::make_shared<Stacked>(
+        std::vector<std::shared_ptr<const Density>>{std::make_shared<LongUniform>(box, numbers)},
+        std::vector<double>{1});
+    const DensityModel model = small_model(wall, stack);
+    EXPECT_GE(evaluation_cost(model), static_cast<double>(numbers));
+    const JudgedLogZ z = judged_log_z(model, {.least_effective = 1e9, .precision = 1e-5});
+    EXPECT_EQ(z.estimate.method, "quadrature");
+    const double truth = std::log(1 + std::expm1(3) * M_PI * 0.49 / 4);
+    EXPECT_LE(z.estimate.low, truth);
+    EXPECT_GE(z.estimate.high, truth);
+    return z.estimate.evaluations;
+  };
+  EXPECT_GT(evaluations(1), 200'000u);
+  EXPECT_LE(evaluations(1'000'000), 100'000u);
 }
 
 TEST(DensityLogZ, ImpossibleOptions) {

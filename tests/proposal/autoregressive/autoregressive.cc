@@ -73,6 +73,43 @@ TEST(Autoregressive, RealNumbersAndAnglesIntegrateToOne) {
   }
 }
 
+// x_1 comes first: what x_0 sees of it ends at -1 and 0.5.
+TEST(Autoregressive, NoColumnSeesBeyondTheEnds) {
+  Autoregressive q({{{Kind::real, 3}, {Kind::real, 2}}, {1, 0}, {7, 5}, {-1, -1}, {0.5f, 0.5f}});
+  RandomStream random(8);
+  std::vector<float> theta(q.parameters());
+  for (float& t : theta) t = static_cast<float>(0.5 * random.normal());
+  q.set_theta(theta);
+  EXPECT_NEAR(grid_integral(q, -15, 15, 1000), 1, 2e-3);
+  const auto ratio = [&](float last) { return log_prob_at(q, {2, last}) - log_prob_at(q, {-2, last}); };
+  EXPECT_NE(ratio(-1), ratio(0.5f));
+  EXPECT_NEAR(ratio(0.5f), ratio(7), 1e-5);
+  EXPECT_NEAR(ratio(-1), ratio(-1e6f), 1e-5);
+  std::vector<double> log_q(1), gradient(2);
+  const std::vector<float> x{0.3f, 3};
+  q.log_prob_gradient({x.data(), 1, 2}, log_q, gradient);
+  const double slope = (log_prob_at(q, {0.3f, 3 + 0x1p-6f}) - log_prob_at(q, {0.3f, 3 - 0x1p-6f})) / 0x1p-5;
+  EXPECT_NEAR(gradient[1], slope, 5e-3);
+  expect_round_trip(q);
+  // Draws are those of the density: the share of x_0 > 0 given what it sees of the other.
+  std::vector<float> rows(2 * 40000);
+  sample_density(q, 2, rows, {});
+  double above = 0, count = 0;
+  for (size_t i = 0; i < rows.size(); i += 2) {
+    if (rows[i + 1] < 0.5f) continue;
+    ++count;
+    above += rows[i] > 0 ? 1 : 0;
+  }
+  double share = 0, all = 0;
+  for (int i = -3000; i < 3000; ++i) {
+    const double p = std::exp(log_prob_at(q, {static_cast<float>(0.01 * (i + 0.5)), 0.5f}));
+    all += p;
+    if (i >= 0) share += p;
+  }
+  ASSERT_GT(count, 1000);
+  EXPECT_NEAR(above / count, share / all, 5 * std::sqrt(0.25 / count));
+}
+
 TEST(Autoregressive, NumbersAndLevelsSumToOne) {
   const Autoregressive q = random_density({{Kind::real, 3}, {Kind::levels, 3}}, {1, 0}, 0.5);
   double sum = 0;
@@ -111,6 +148,27 @@ TEST(Autoregressive, GradientByParameters) {
       EXPECT_NEAR(static_cast<double>(gradient[i]), (at(0x1p-6f) - at(-0x1p-6f)) / 0x1p-5, 3e-3) << i;
     }
   }
+}
+
+TEST(AutoregressiveFit, ColumnsAreInTheirOrderAndEndWithTheData) {
+  RandomStream random(3);
+  std::vector<float> rows;
+  for (int i = 0; i < 600; ++i) rows.push_back(static_cast<float>(random.normal()));
+  const Points data{rows.data(), 100, 6};
+  const std::vector<ConditionalHead> heads(6, {Kind::real, 2});
+  const auto shape_of = [&](bool is_shuffled) {
+    return fit_autoregressive(data, data, heads, {.widths = {4}, .epochs = 1, .is_shuffled = is_shuffled})
+        .density->shape();
+  };
+  EXPECT_EQ(shape_of(false).order, (std::vector<uint32_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_NE(shape_of(true).order, (std::vector<uint32_t>{0, 1, 2, 3, 4, 5}));
+  float least = rows[2], most = rows[2];
+  for (size_t i = 2; i < rows.size(); i += 6) {
+    least = std::min(least, rows[i]);
+    most = std::max(most, rows[i]);
+  }
+  EXPECT_EQ(shape_of(false).lower[2], least);
+  EXPECT_EQ(shape_of(false).upper[2], most);
 }
 
 // A chain of bits, whose entropy is known.

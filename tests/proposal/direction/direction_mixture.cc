@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "proposal/density/density_checks.h"
-#include "proposal/direction/von_mises.h"
 
 namespace selfnorm {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "normalizer/point_enumeration.h"
-#include "proposal/direction/von_mises.h"
+#include "proposal/direction/direction_mixture.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -49,25 +49,37 @@ void DensityNormalizer::state(CheckpointFields& fields) {
   fields("normalizer", optimiser_);
 }
 
-DensityValidation::DensityValidation(DensityProblem& problem, std::span<const uint64_t> rows)
-    : problem_(problem) {
-  if (rows.empty()) return;
+namespace {
+
+std::vector<uint64_t> chosen_rows(const DensityProblem& problem, std::span<const uint64_t> rows) {
   std::vector<uint64_t> chosen(rows.begin(), rows.end());
-  if (chosen.size() > kRows) {
+  if (chosen.size() > DensityValidation::kRows) {
     RandomStream(problem.options().seed, kRowStream).shuffle(chosen);
-    chosen.resize(kRows);
+    chosen.resize(DensityValidation::kRows);
   }
+  return chosen;
+}
+
+}  // namespace
+
+DensityValidation::DensityValidation(DensityProblem& problem, std::span<const uint64_t> rows)
+    : problem_(problem),
+      intervals_(problem.interval_store(chosen_rows(problem, rows), problem.options().seed)) {
+  if (rows.empty()) return;
+  const std::vector<uint64_t> chosen = chosen_rows(problem, rows);
   std::vector<float> all;
   problem.read(chosen, all);
   const uint32_t d = problem.energy().dimension();
   const Support support = problem.energy().support();
   for (uint64_t i = 0; i < chosen.size(); ++i) {
     const std::span<const float> row = std::span(all).subspan(i * d, d);
+    if (intervals_.has(chosen[i])) continue;
     if (contains(support, row))
       rows_.insert(rows_.end(), row.begin(), row.end());
     else
       ++outside_;
   }
+  base_ = intervals_.log_masses();
   samples_.resize(kSamples * problem.energy().dimension());
   const bool cancels = problem.cancelled_tilt() != nullptr;
   if (!cancels) log_q_.resize(kSamples);
@@ -95,10 +107,10 @@ std::optional<double> DensityValidation::check(const Scores& score_of) const {
   if (!(weights.effective() >= kLeastEffective)) return std::nullopt;
   const uint64_t n = rows_.size() / d;
   score_of({rows_.data(), n, d}, std::span(score).first(n));
-  double sum = base_;
+  double sum = base_ + intervals_.log_ratios(score_of);
   for (uint64_t i = 0; i < n; ++i) sum += score[i];
-  const double nll =
-      weights.log_mean() - sum / static_cast<double>(n) + problem_.standardisation().log_volume();
+  const double nll = weights.log_mean() - sum / static_cast<double>(n + intervals_.rows()) +
+                     problem_.standardisation().log_volume();
   return std::isfinite(nll) ? std::optional(nll) : std::nullopt;
 }
 

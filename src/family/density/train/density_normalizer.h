@@ -57,7 +57,7 @@ class DensityValidation {
   // `rows` may be empty: then nothing is checked.
   DensityValidation(DensityProblem& problem, std::span<const uint64_t> rows);
 
-  bool present() const { return !rows_.empty(); }
+  bool present() const { return !rows_.empty() || !intervals_.empty(); }
   // Rows left out because they are outside the support: they have no likelihood at all.
   uint64_t outside() const { return outside_; }
 
@@ -72,7 +72,8 @@ class DensityValidation {
   std::vector<float> rows_;     // standardised
   std::vector<float> samples_;  // of the proposal, with their log q unless the energy tilts it: then
   std::vector<double> log_q_;   // the tilt alone is evaluated
-  double base_ = 0;             // the sum of log q of the rows
+  double base_ = 0;             // the sum of log q of the rows, and of the log-masses of the next
+  IntervalStore intervals_;
   uint64_t outside_ = 0;
 };
 

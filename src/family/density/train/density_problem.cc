@@ -22,7 +22,8 @@ namespace {
 constexpr uint64_t kFewRows = 100;
 constexpr uint64_t kFitRows = 100'000;  // a proposal is fitted to at most so many
 constexpr double kMostOfSpace = 1 << 16;
-constexpr uint64_t kFitStream = 0xF17;
+constexpr uint64_t kFitStream = 0xF17, kCompletionStream = 0xF18;
+constexpr uint64_t kRowsOfMixture = 400;
 
 bool is_network(const std::string& energy) { return energy.starts_with("mlp") || energy.ends_with(".pt"); }
 
@@ -301,6 +302,7 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows, std::span<cons
   FitOptions fit = options_.fit;
   fit.seed = options_.seed;
   fit.space = space_;
+  complete(chosen, fit, points);
   const Points fitted{points.data(), chosen.size(), data_.columns()};
   if (options_.proposal == "auto")
     choose_proposal(fitted, valid_rows, fit);
@@ -329,11 +331,50 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows, std::span<cons
         options_.proposal);
 }
 
+// Simple densities first, then the proposal itself where it is quickly fitted.
+void DensityProblem::complete(std::span<const uint64_t> rows, const FitOptions& fit,
+                              std::vector<float>& points) {
+  if (!has_intervals()) return;
+  const IntervalPart part = interval_part(data_, rows, standardisation_, space_);
+  const Points all{points.data(), rows.size(), data_.columns()};
+  struct Rounds {
+    std::string word;
+    uint64_t count;
+  };
+  std::vector<Rounds> plan{{"gaussian", 12}, {"mixture:8", 4}};
+  if (!space_.is_real() || !space_.wraps.empty()) plan = {{"products:1", 6}, {"products:8", 4}};
+  const std::string kind = options_.proposal.substr(0, options_.proposal.find(':'));
+  if (kind == "gaussian") plan = {{options_.proposal, 24}};
+  if (kind == "student-t" || kind == "mixture") plan[1] = {options_.proposal, 6};
+  if (rows.size() < kRowsOfMixture) plan.resize(1);
+  uint64_t round = 0;
+  for (const auto& [word, count] : plan) {
+    if (say_) say_(fmt::format("completing {} rows with intervals by draws of {}", part.rows.size(), word));
+    for (uint64_t i = 0; i < count; ++i) {
+      completion_ = fit_density(word, all, fit);
+      complete_rows(part, *completion_, RandomStream(options_.seed, kCompletionStream + round++).next(),
+                    points);
+    }
+  }
+}
+
+IntervalStore DensityProblem::interval_store(std::span<const uint64_t> rows, uint64_t seed) const {
+  return {interval_part(data_, rows, standardisation_, space_), rows, *proposal_, seed, tilt_ == nullptr};
+}
+
+PointScores DensityProblem::tilt_scores() const {
+  const Energy& energy = tilt_ != nullptr ? *tilt_ : *energy_;
+  return [&energy](const Points& x, std::span<double> s) { energy.score(x, s); };
+}
+
 void DensityProblem::choose_proposal(const Points& fitted, std::span<const uint64_t> valid_rows,
                                      const FitOptions& fit) {
   using Effort = ChoiceOptions::Effort;
   std::vector<float> judges;
   read(valid_rows, judges);
+  if (completion_)
+    complete_rows(interval_part(data_, valid_rows, standardisation_, space_), *completion_, options_.seed,
+                  judges);
   const ScoreMatching matching = objective_entry(options_.objective).matching;
   const bool is_tilted = is_fit() || is_network(options_.energy);
   DensityChoice choice =
@@ -348,6 +389,7 @@ void DensityProblem::choose_proposal(const Points& fitted, std::span<const uint6
                       .say = say_});
   proposal_ = std::move(choice.density);
   choice_ = std::move(choice.text);
+  if (completion_) choice_ += "; intervals are completed by draws there";
   if (choice.word != "stacked") options_.proposal = choice.word;
 }
 
@@ -404,7 +446,8 @@ DensityModel DensityProblem::release() {
   model.base = base_;
   model.standardisation = standardisation_;
   model.geometry = options_.geometry;
-  model.feature_names = data_.names();
+  const bool is_sphere = options_.geometry.sphere != PointGeometry::Sphere::none;
+  model.feature_names = is_sphere ? options_.geometry.names : data_.names();
   return model;
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "data/points/point_source.h"
+#include "family/density/interval_rows.h"
 #include "family/density/train/density_options.h"
 #include "model/energy/density_file.h"
 #include "proposal/density/make_density.h"
@@ -41,8 +42,13 @@ class DensityProblem {
   // What the user should know of the data.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // The rows listed, standardised.
+  // The rows listed, standardised; of a censored coordinate a number inside its interval.
   void read(std::span<const uint64_t> rows, std::vector<float>& out) const;
+  bool has_intervals() const { return data_.has_intervals(); }
+  // Draws of the proposal for those of these rows that have intervals.
+  IntervalStore interval_store(std::span<const uint64_t> rows, uint64_t seed) const;
+  // What weighs them: s, or s - log q where that cancels.
+  PointScores tilt_scores() const;
   // f(points, numbers of the rows) for blocks of them, standardised.
   template <class Function>
   void for_blocks(std::span<const uint64_t> rows, const Function& f) const {
@@ -69,6 +75,7 @@ class DensityProblem {
   void cut_to_box();
   void resolve_words();
   void fit_proposal(std::span<const uint64_t> rows, std::span<const uint64_t> valid_rows);
+  void complete(std::span<const uint64_t> rows, const FitOptions& fit, std::vector<float>& points);
   void choose_proposal(const Points& fitted, std::span<const uint64_t> valid_rows, const FitOptions& fit);
   void build_energy();
   void check_support(std::span<const uint64_t> rows) const;
@@ -83,6 +90,7 @@ class DensityProblem {
   std::string choice_;
   Standardisation standardisation_;
   std::shared_ptr<Density> proposal_;
+  std::unique_ptr<Density> completion_;  // what censored coordinates were drawn from last
   LearnableDensity* learnable_ = nullptr;
   std::shared_ptr<const Density> base_;
   std::unique_ptr<Energy> energy_;

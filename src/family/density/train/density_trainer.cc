@@ -10,6 +10,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/failure.h"
 #include "engine/checkpoint.h"
 #include "engine/clipped_adam.h"
 #include "engine/engine.h"
@@ -20,9 +21,9 @@
 #include "family/density/train/density_step.h"
 #include "family/density/train/device_density.h"
 #include "family/density/train/draw_guard.h"
+#include "gpu/device.h"
 #include "math/parallel.h"
 #include "objective/registry.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -43,11 +44,18 @@ DensityResult fit_proposal_alone(const PointSource& data, std::span<const uint64
   return out;
 }
 
+uint64_t first_interval(const PointSource& data) {
+  uint64_t row = 0;
+  while (row < data.rows() && data.intervals(row).empty()) ++row;
+  return data.number(std::min(row, data.rows() - 1));
+}
+
 constexpr uint64_t kRememberEvery = 20;  // steps
 constexpr uint64_t kDriftsShown = 3, kMostDrifts = 20;
 constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
 constexpr uint64_t kFinalSamples = 200'000;       // for b at the end
-constexpr uint64_t kFinalStream = 0xE570, kSeenStream = 0x5EE4, kDensityOrderStream = 0x0DE5;
+constexpr uint64_t kFinalStream = 0xE570, kSeenStream = 0x5EE4, kDensityOrderStream = 0x0DE5,
+                   kIntervalStream = 0x17E5;
 constexpr const char* kRemedy =
     "a smaller `learning-rate`, more `samples`, a proposal that covers the data (`proposal mixture:32`), or "
     "`base proposal`";
@@ -64,6 +72,7 @@ class DensityTraining final : public Problem {
         observer_(observer),
         step_(make_density_step(problem_)),
         validation_(problem_, valid_rows),
+        intervals_(problem_.interval_store(train_rows, RandomStream(options_.seed, kIntervalStream).next())),
         minibatches_(train_rows.size(), options_.batch,
                      RandomStream(options_.seed, kDensityOrderStream).next(), Minibatches::Rest::is_left_out),
         adam_(problem_.energy().parameters().size(), options_.clip, options_.weight_decay),
@@ -77,7 +86,10 @@ class DensityTraining final : public Problem {
     plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / kChecks);
     plan_.checks = plan_.keeps_best = validation_.present();
     plan_.patience = options_.patience;
-    open_device();
+    if (intervals_.empty())
+      open_device();
+    else
+      refuse_device("a GPU takes no rows with intervals");
   }
 
   const Plan& plan() const override { return plan_; }
@@ -251,6 +263,7 @@ class DensityTraining final : public Problem {
     rows_.resize(chosen.size());
     for (size_t i = 0; i < chosen.size(); ++i) rows_[i] = train_rows_[chosen[i]];
     problem_.read(rows_, points_);
+    intervals_.complete(rows_, step, problem_.tilt_scores(), points_);
   }
   Points points() const {
     return {points_.data(), rows_.size(), problem_.energy().dimension()};
@@ -413,6 +426,7 @@ class DensityTraining final : public Problem {
   TrainObserver& observer_;
   std::unique_ptr<DensityStep> step_;
   DensityValidation validation_;
+  IntervalStore intervals_;
   Minibatches minibatches_;
   ClippedAdam adam_;
   DensityNormalizer b_;
@@ -440,6 +454,11 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
   const ThreadLimit limit(options.threads);
   if (objective_entry(options.objective).seam == ObjectiveSeam::proposal)
     return fit_proposal_alone(data, train_rows, valid_rows, options, observer);
+  if (data.has_intervals() && fits_family(options, data.columns()))
+    throw_error(
+        "`energy {}` is fitted at once to numbers, and the data have intervals (row {}); use `optimiser "
+        "adam`, or `objective fit` `proposal gaussian` or mixture",
+        options.energy, first_interval(data));
   if (fits_family(options, data.columns()))
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);

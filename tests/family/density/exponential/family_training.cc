@@ -12,7 +12,6 @@
 #include "normalizer/point_enumeration.h"
 #include "normalizer/quadrature/quadrature.h"
 #include "proposal/direction/direction_mixture.h"
-#include "proposal/direction/von_mises.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 

@@ -120,6 +120,26 @@ TEST(CrfLadder, NearestRungsAreReadBack) {
   }
 }
 
+// The names of the other rungs with the kind of nearest ones, with shares and without.
+TEST(CrfLadder, ARungOfAnotherKindIsDamage) {
+  CrfModel model = random_crf(kMany);
+  model.normalizer = {true, 0, 0, std::vector<float>(kMany.unigrams)};
+  const auto read = [&model](const std::string& name, const std::string& kind, bool has_share) {
+    nlohmann::ordered_json ladder{{"level", {{"per_sentence", 0}, {"per_token", 0}}}};
+    ladder["rungs"][0] = {{"name", name}, {"kind", kind}, {"cost", 1}, {"stop", 0.1}};
+    if (has_share) ladder["share"] = std::vector<double>(kMany.labels, 1.0 / kMany.labels);
+    model.audit_json = nlohmann::ordered_json{{"ladder", ladder}}.dump();
+    return crf_ladder_of(model, "m").rungs.size();
+  };
+  for (const std::string name : {"raw", "level", "amortised"}) {
+    EXPECT_EQ(read(name, "linear", false), 1u);
+    for (const bool has_share : {false, true}) EXPECT_THROW(read(name, "nearest", has_share), Error) << name;
+  }
+  EXPECT_EQ(read("nearest-0.1", "nearest", true), 1u);
+  EXPECT_THROW(read("nearest-0.1", "nearest", false), Error);
+  EXPECT_THROW(read("nearest-0.1", "raw", true), Error);
+}
+
 TEST(CrfLadder, IsReadBackFromTheRecord) {
   CrfModel model = random_crf(kPlan);
   EXPECT_TRUE(crf_ladder_of(model, "m").rungs.empty());

@@ -146,6 +146,7 @@ CrfLadder fit_crf_ladder(const CrfModel& model, const Sequences& data, uint64_t 
                  count = fitted_of(order.size(), needed, kFewestFitted);
   const auto fitted = std::span(order).first(count), certifying = std::span(order).subspan(count);
   CrfLadder out;
+  out.enough = needed + kFewestFitted;
   fit_level(data, fitted, log_z, out);
   if (has_nearest) out.share = far_shares(model, data, fitted);
   std::vector<RungErrors> measured;

@@ -158,6 +158,22 @@ TEST(CrfLadder, NearestRungsThatVanishCostEveryLabel) {
   EXPECT_EQ(lattice.near_labels(), 2u);
 }
 
+// Of all rungs that were measured, also where most of them are too dear to keep, and of what is fitted to.
+TEST(CrfLadder, SaysHowManySentencesAreEnough) {
+  CrfModel model = random_crf(kMany);
+  std::fill(model.theta.begin(), model.theta.end(), 0.0f);  // all labels are as near
+  CrfPlan plan = kMany;
+  plan.sentences = 752;  // 100 and log(0.01 / 7) / log(0.99)
+  const CrfLadder enough = fit_crf_ladder(model, random_sequences(plan), 1);
+  EXPECT_LT(enough.rungs.size(), 7u);
+  EXPECT_EQ(enough.enough, 752u);
+  for (const runtime::Rung& rung : enough.rungs) EXPECT_TRUE(std::isfinite(rung.eps)) << rung.name;
+  --plan.sentences;
+  const CrfLadder few = fit_crf_ladder(model, random_sequences(plan), 1);
+  EXPECT_EQ(few.enough, 752u);
+  for (const runtime::Rung& rung : few.rungs) EXPECT_TRUE(std::isinf(rung.eps)) << rung.name;
+}
+
 // The names of the other rungs with the kind of nearest ones, with shares and without.
 TEST(CrfLadder, ARungOfAnotherKindIsDamage) {
   CrfModel model = random_crf(kMany);

@@ -1,10 +1,11 @@
 // The ladder of log-normalizers of a model of classes (theory.md 5): fits its rungs on one part of the inputs
-// it is given, 45% and less where they are few, measures and certifies all of them on the other, and takes the cheapest that is good
-// enough. The model was not fitted to any of the inputs; where they chose its epoch, its l2 or its constant,
-// as the held-out rows of a training do, certificates are a little optimistic. The certificates of m rungs
-// hold together with the confidence asked for: each is computed at 1 - (1 - confidence) / m, so that one may
-// be chosen freely afterwards. Errors and costs are those of the runtime, on the weights as they are stored.
-// Same inputs and options: the same ladder, to the bit; the nanoseconds are measured and no part of it.
+// it is given, 45% and less where they are few, measures and certifies all of them on the other, and takes
+// the cheapest that is good enough. The model was not fitted to any of the inputs; where they chose its
+// epoch, its l2 or its constant, as the held-out rows of a training do, certificates are a little optimistic.
+// The certificates of m rungs hold together with the confidence asked for: each is computed at 1 - (1 -
+// confidence) / m, so that one may be chosen freely afterwards. Errors and costs are those of the runtime, on
+// the weights as they are stored. Same inputs and options: the same ladder, to the bit; the nanoseconds are
+// measured and no part of it.
 #pragma once
 
 #include <functional>

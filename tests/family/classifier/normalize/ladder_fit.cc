@@ -62,8 +62,8 @@ TEST(LadderFit, InputsThatTrainedTheModelCertifyNothing) {
   EXPECT_NE(chosen_text(fit).find("the model was trained on these inputs"), std::string::npos);
 }
 
-// 15 rungs need 728 inputs to certify anything, and fitting needs 200: then 928 will do, and parting them as
-// more are parted (510 and 418) would not.
+// 16 rungs need 735 inputs to certify anything, and fitting needs 200: then 935 will do, and parting them as
+// more are parted (515 and 420) would not.
 TEST(LadderFit, FewInputsArePartedByWhatCertificatesNeed) {
   const ModelFile head = clustered_head(1200, 5, 12, 0.2, 1);
   const LadderOptions options{.within = 0.1, .keep_all = true};

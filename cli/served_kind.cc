@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "audit/rung_certificate.h"
 #include "base/failure.h"
 #include "document/section/audit_section.h"
 #include "objective/registry.h"
@@ -174,16 +173,13 @@ ServedKind served_rung(const Arguments& arguments, const OfferedRungs& offered) 
   return out;
 }
 
-std::string rungs_text(const std::vector<runtime::Rung>& rungs) {
+std::string rungs_text(const std::vector<runtime::Rung>& rungs, uint64_t enough) {
   std::string out;
   for (const runtime::Rung& rung : rungs)
     if (std::isfinite(rung.eps))
       out += fmt::format("{}{} within {}", out.empty() ? "" : ", ", rung.name, rounded_up(rung.eps, 2));
   if (out.empty())
-    return fmt::format("nothing: there are too few held-out inputs{}",
-                       rungs.empty() ? std::string()
-                                     : fmt::format("; it takes {} at least that nothing is fitted to",
-                                                   inputs_needed(rungs[0].rho, rungs[0].conf, rungs.size())));
+    return fmt::format("nothing: there are too few held-out inputs; {} in all would do", enough);
   return out + fmt::format(" ({:.4g}% of inputs, confidence {:.4g}% for all together)",
                            100 * (1 - rungs[0].rho), 100 * rungs[0].conf);
 }

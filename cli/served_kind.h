@@ -48,8 +48,9 @@ struct OfferedRungs {
 // those options, and for what the model does not have.
 ServedKind served_rung(const Arguments& arguments, const OfferedRungs& offered);
 
-// "raw within 7.1, level within 6.8 (99% of inputs, confidence 99% for all)"; of none certified "nothing".
-std::string rungs_text(const std::vector<runtime::Rung>& rungs);
+// "raw within 7.1, level within 6.8 (99% of inputs, confidence 99% for all)"; of none certified "nothing",
+// and how many held-out inputs would be enough.
+std::string rungs_text(const std::vector<runtime::Rung>& rungs, uint64_t enough);
 
 // "raw", "exact" or "amortised".
 const char* kind_name(selfnorm_kind kind);

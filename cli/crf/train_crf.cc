@@ -207,12 +207,13 @@ class CrfTraining final : public Training {
     out.table = crf_table({{options_.objective.name, evaluation_, {}}}) + crf_details(evaluation_);
     if (data_.valid) {
       const size_t best = runtime::cheapest_within(ladder.rungs, {});
-      out.table += fmt::format(
-          "certified: {}; 'score' gives {}\n",
-          is_trained_on ? "nothing: the model was trained on these sentences" : rungs_text(ladder.rungs),
-          best == runtime::kNoRung
-              ? "exact log-probabilities unless --within allows less"
-              : fmt::format("those of {} unless told otherwise", ladder.rungs[best].name));
+      out.table +=
+          fmt::format("certified: {}; 'score' gives {}\n",
+                      is_trained_on ? "nothing: the model was trained on these sentences"
+                                    : rungs_text(ladder.rungs, ladder.enough),
+                      best == runtime::kNoRung
+                          ? "exact log-probabilities unless --within allows less"
+                          : fmt::format("those of {} unless told otherwise", ladder.rungs[best].name));
     }
     return out;
   }

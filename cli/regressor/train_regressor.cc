@@ -219,7 +219,8 @@ class RegressorTraining final : public Training {
         rows.part != RowsPart::kTrained && !doubt.empty())
       out.warnings.push_back(fmt::format("{}: {}", row.name, doubt));
     out.table = regression_tables({row});
-    if (!rungs.empty()) out.table += fmt::format("certified: {}\n", rungs_text(rungs));
+    if (!rungs.empty())
+      out.table += fmt::format("certified: {}\n", rungs_text(rungs, evaluation_.certificate.inputs_needed()));
     return out;
   }
 

@@ -108,6 +108,7 @@ class CrfRoom {
     return true;
   }
   double pair_max() const { return pair_max_; }
+  bool minds_narrow() const { return true; }
 
   double exp_unary(const float* u, double* e) const {
     const auto max = static_cast<double>(*std::max_element(u, u + labels()));

@@ -45,9 +45,6 @@ TEST(RungCertificate, FewInputsCertifyNothing) {
   EXPECT_EQ(certified_together({{named("a"), std::vector<double>(459)}}, 0.01, 0.99)[0].eps, 0);
 }
 
-// The best of ten rungs, chosen after the fact, keeps its promise with the confidence that was said: 2,000
-// trials whose errors are uniform on [0, 1], so that a rung with eps is off in 1 - eps of all inputs. 50
-// failures have a probability below 1e-8 where at most 20 are expected.
 // The least n whose largest error can be certified.
 TEST(RungCertificate, InputsNeededAreJustEnough) {
   for (const size_t rungs : {1, 2, 7, 16}) {
@@ -88,6 +85,9 @@ TEST(RungCertificate, DriftIsWhatChanceDoesNotExplain) {
   EXPECT_LT(drift[2].rho_least, 0.1);
 }
 
+// The best of ten rungs, chosen after the fact, keeps its promise with the confidence that was said: 2,000
+// trials whose errors are uniform on [0, 1], so that a rung with eps is off in 1 - eps of all inputs. 50
+// failures have a probability below 1e-8 where at most 20 are expected.
 TEST(RungCertificate, ChoosingKeepsTheCoverage) {
   RandomStream random(5);
   int failures = 0;

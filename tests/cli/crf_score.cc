@@ -132,6 +132,19 @@ TEST(CrfScore, ManyLabelsAreServedByTheNearest) {
             std::string::npos);
 }
 
+// Seven rungs are certified together, of which an undecided model does not keep the dear ones.
+TEST(CrfScore, TooFewSentencesSayHowManyWouldDo) {
+  const Folder folder;
+  folder.write("train.txt", cyclic_sentences(400, 1));
+  folder.write("valid.txt", cyclic_sentences(300, 2));
+  const Outcome trained = folder.run({"train", "crf", "train.txt", "--valid", "valid.txt", "--optimiser",
+                                      "lbfgs", "--steps", "1", "--out", "run"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_LT(folder.run({"info", "run", "--json"}).json()["audit"]["ladder"]["rungs"].size(), 7u);
+  EXPECT_NE(trained.out.find("too few held-out inputs; 752 in all would do"), std::string::npos)
+      << trained.out;
+}
+
 // Neither by training with its own data as --valid, nor by normalising on them.
 TEST(CrfScore, SentencesOfTrainingCertifyNothing) {
   const Folder folder;

@@ -146,6 +146,7 @@ CrfLadder fit_crf_ladder(const CrfModel& model, const Sequences& data, uint64_t 
                  count = fitted_of(order.size(), needed, kFewestFitted);
   const auto fitted = std::span(order).first(count), certifying = std::span(order).subspan(count);
   CrfLadder out;
+  out.enough = needed + kFewestFitted;
   fit_level(data, fitted, log_z, out);
   if (has_nearest) out.share = far_shares(model, data, fitted);
   std::vector<RungErrors> measured;
@@ -202,13 +203,15 @@ CrfLadder crf_ladder_of(const CrfModel& model, const std::string& file) {
   const bool has_nearest = out.share.size() == model.shape.labels && model.shape.bigrams == 0 &&
                            std::ranges::all_of(out.share, [](double w) { return w >= 0 && w <= 1; });
   for (const runtime::Rung& rung : out.rungs) {
-    const bool is_known = rung.name == "raw" || rung.name == "level" ||
-                          (rung.name == "amortised" && model.normalizer.exists) ||
-                          (rung.kind == runtime::RungKind::Nearest && has_nearest);
+    const bool is_known = rung.kind == runtime::RungKind::Nearest
+                              ? has_nearest && rung.name.starts_with("nearest-")
+                              : rung.name == "raw" || rung.name == "level" ||
+                                    (rung.name == "amortised" && model.normalizer.exists);
     if (!is_known)
       throw_error(
-          "{}: found the rung '{}' in the ladder of a chain, expected raw, level, amortised or nearest ones",
-          file, rung.name);
+          "{}: found the rung '{}' of kind {} in the ladder of a chain, expected raw, level, amortised or "
+          "nearest ones with the shares of its {} labels; train or normalise it again",
+          file, rung.name, runtime::name(rung.kind), model.shape.labels);
   }
   return out;
 }

@@ -29,6 +29,7 @@ struct CrfLadder {
   double per_sentence = 0, per_token = 0;  // of the level
   std::vector<double> share;         // w of the labels that are not near; empty: there are no nearest rungs
   std::vector<runtime::Rung> rungs;  // without exact; empty: nothing was measured
+  uint64_t enough = 0;               // so many sentences would certify something; 0 of one that was read
 };
 
 // By its name; one that the ladder does not have, as raw scores of a model that was not measured, has that

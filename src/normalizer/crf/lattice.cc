@@ -49,6 +49,7 @@ struct BasicLattice<Number>::Room {
     return true;
   }
   double pair_max() const { return pairs->max; }
+  bool minds_narrow() const { return true; }
   double exp_unary(const Real* u, Real* e) const {
     std::copy_n(u, labels(), e);
     std::fill(e + labels(), e + stride(), Real{0});
@@ -83,11 +84,12 @@ struct BasicLattice<Number>::Room {
   double* log_marginal(size_t t) const { return at.log_marginal_.data() + t * labels(); }
 };
 
-// What is lost is part of the error of the rung: `least` is never narrow.
+// What is lost is part of the error of the rung.
 template <class Number>
 struct BasicLattice<Number>::NearestRoom : Room<BasicLattice<Number>> {
   const LabelTail<Number>& tail;
 
+  bool minds_narrow() const { return false; }
   SumLeast forward_product(const Number* x, const Number* factor, Number* out) const {
     BasicLattice& lattice = this->at;
     const size_t n = this->labels();
@@ -158,7 +160,9 @@ double BasicLattice<Real>::forward_nearest(const Scores& scores, const PairFacto
   reset(scores, &shared);
   near_count_ = 0;
   NearestRoom room{{*this, scores}, tail};
-  return runtime::crf_forward(room);
+  const double a = runtime::crf_forward(room);
+  if (state_.is_log) near_count_ = uint64_t{scores.labels} * (scores.length - 1);
+  return a;
 }
 
 template <class Real>

@@ -56,9 +56,10 @@ class BasicLattice {
   double forward(const Scores& scores, const PairFactors<Real>& shared);
   // a(x) by the nearest labels, A where its numbers vanish. Positions share their pairs.
   double forward_nearest(const Scores& scores, const PairFactors<Real>& shared, const LabelTail<Real>& tail);
-  uint64_t near_labels() const { return near_count_; }  // of all positions of that
-  double forward_in_log_space(const Scores& scores);    // the same A, slowly, for scores of any size
-  void backward(const Scores& scores);                  // after forward of the same scores
+  // Of all positions of that; every label where its numbers vanished.
+  uint64_t near_labels() const { return near_count_; }
+  double forward_in_log_space(const Scores& scores);  // the same A, slowly, for scores of any size
+  void backward(const Scores& scores);                // after forward of the same scores
   // After backward.
   std::span<const Real> marginals() const { return marginal_; }  // T x L: p(y_t = k)
   // expected(j,k) += weight sum_{t>=2} p(y_{t-1} = j, y_t = k); own pairs: expected is T x L x L.

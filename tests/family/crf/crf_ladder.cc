@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "family/crf/crf_evaluation.h"
+#include "math/random.h"
 #include "selfnorm/error.h"
 #include "small_crfs.h"
 
@@ -118,6 +120,78 @@ TEST(CrfLadder, NearestRungsAreReadBack) {
     model.audit_json = damaged.dump();
     EXPECT_THROW(crf_ladder_of(model, "m"), Error) << is_short;
   }
+}
+
+// One label of the first position is 100 nats below the best: exact looks back for what it may have lost, and
+// that is a pass over all labels; what nearest rungs lose is part of their error.
+TEST(CrfLadder, NearestRungsDoNotLookBack) {
+  constexpr uint32_t kLabels = 120;
+  constexpr uint64_t kLength = 4;
+  RandomStream random(3);
+  std::vector<float> unary(kLength * kLabels), pair(kLabels * kLabels);
+  for (float& u : unary) u = static_cast<float>(random.normal());
+  for (float& v : pair) v = static_cast<float>(random.normal());
+  unary[3] = -100;
+  const CrfScores scores{kLabels, kLength, unary, pair, false};
+  PairFactors<float> factors;
+  factors.assign(pair.data(), kLabels);
+  const auto empty = [](const Lattice& lattice) {
+    return static_cast<uint64_t>(std::ranges::count(lattice.marginals(), 0.0f));
+  };
+  Lattice exact, nearest;
+  const double log_z = exact.forward(scores, factors);
+  EXPECT_LT(empty(exact), 2u);
+  const LabelTail<float> tail(factors, std::vector<double>(kLabels, 1.0 / kLabels), 0.001);
+  EXPECT_NEAR(nearest.forward_nearest(scores, factors, tail), log_z, 0.1);
+  EXPECT_EQ(empty(nearest), kLength * kLabels);
+  EXPECT_FALSE(nearest.is_in_log_space());
+}
+
+// All of them in log space, and it is said.
+TEST(CrfLadder, NearestRungsThatVanishCostEveryLabel) {
+  const std::vector<float> unary{0, -1000, -1000, 0}, pair{0, -1000, 0, 0};
+  PairFactors<float> factors;
+  factors.assign(pair.data(), 2);
+  Lattice lattice;
+  lattice.forward_nearest({2, 2, unary, pair, false}, factors, {factors, std::vector<double>{0, 1}, 0.5});
+  EXPECT_TRUE(lattice.is_in_log_space());
+  EXPECT_EQ(lattice.near_labels(), 2u);
+}
+
+// Of all rungs that were measured, also where most of them are too dear to keep, and of what is fitted to.
+TEST(CrfLadder, SaysHowManySentencesAreEnough) {
+  CrfModel model = random_crf(kMany);
+  std::fill(model.theta.begin(), model.theta.end(), 0.0f);  // all labels are as near
+  CrfPlan plan = kMany;
+  plan.sentences = 752;  // 100 and log(0.01 / 7) / log(0.99)
+  const CrfLadder enough = fit_crf_ladder(model, random_sequences(plan), 1);
+  EXPECT_LT(enough.rungs.size(), 7u);
+  EXPECT_EQ(enough.enough, 752u);
+  for (const runtime::Rung& rung : enough.rungs) EXPECT_TRUE(std::isfinite(rung.eps)) << rung.name;
+  --plan.sentences;
+  const CrfLadder few = fit_crf_ladder(model, random_sequences(plan), 1);
+  EXPECT_EQ(few.enough, 752u);
+  for (const runtime::Rung& rung : few.rungs) EXPECT_TRUE(std::isinf(rung.eps)) << rung.name;
+}
+
+// The names of the other rungs with the kind of nearest ones, with shares and without.
+TEST(CrfLadder, ARungOfAnotherKindIsDamage) {
+  CrfModel model = random_crf(kMany);
+  model.normalizer = {true, 0, 0, std::vector<float>(kMany.unigrams)};
+  const auto read = [&model](const std::string& name, const std::string& kind, bool has_share) {
+    nlohmann::ordered_json ladder{{"level", {{"per_sentence", 0}, {"per_token", 0}}}};
+    ladder["rungs"][0] = {{"name", name}, {"kind", kind}, {"cost", 1}, {"stop", 0.1}};
+    if (has_share) ladder["share"] = std::vector<double>(kMany.labels, 1.0 / kMany.labels);
+    model.audit_json = nlohmann::ordered_json{{"ladder", ladder}}.dump();
+    return crf_ladder_of(model, "m").rungs.size();
+  };
+  for (const std::string name : {"raw", "level", "amortised"}) {
+    EXPECT_EQ(read(name, "linear", false), 1u);
+    for (const bool has_share : {false, true}) EXPECT_THROW(read(name, "nearest", has_share), Error) << name;
+  }
+  EXPECT_EQ(read("nearest-0.1", "nearest", true), 1u);
+  EXPECT_THROW(read("nearest-0.1", "nearest", false), Error);
+  EXPECT_THROW(read("nearest-0.1", "raw", true), Error);
 }
 
 TEST(CrfLadder, IsReadBackFromTheRecord) {

@@ -20,6 +20,7 @@
 //     unary_score(t, k), pair_score(t, j, k)   of the labelling that crf_log_prob is asked for
 //     exp_unary(u, e)              e_t of u_t; gives m_t
 //     load_pair(t), pair_max()     E_t becomes that of the products, and n_t; false: v_t is not finite
+//     minds_narrow()               whether what prefixes below `narrow` may lose is looked for
 //     forward_product(x, f, out)   out_k = f_k sum_j x_j E(j,k); gives SumLeast
 //     backward_product(x, out)     out_j = sum_k E(j,k) x_k
 //     products(a, x, y, out)       out_k = a x_k y_k, `out` may be x; gives their sum
@@ -174,7 +175,7 @@ double crf_forward(Room& room) {
       c = room.forward_product(room.alpha(t - 1), e, alpha);
     }
     has_vanished = !(c.sum >= kLimits.small);
-    is_narrow = is_narrow || c.least < kLimits.narrow;
+    is_narrow = is_narrow || (room.minds_narrow() && c.least < kLimits.narrow);
     shift.scale = c.sum;
     log_z += std::log(c.sum) + (shift.unary_max + shift.pair_max);
     room.scale(1 / c.sum, alpha);

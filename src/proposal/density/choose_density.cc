@@ -20,6 +20,7 @@ constexpr uint64_t kChoiceStream = 0x31C7;
 constexpr uint64_t kMostJudges = 4000;
 constexpr double kLeastGain = 0.002;    // nats, for a stack
 constexpr double kLeastWeight = 0.005;  // of a member
+constexpr double kDefensive = 0.002;    // share of a mixture beside a network, which costs as much in nats
 constexpr uint32_t kMostProducts = 256, kMostTrees = 64, kMostGaussians = 64, kMostDirections = 512;
 constexpr double kOperations = 2e10;  // of an iteration of a mixture of products or trees
 constexpr size_t kMostTreeFeatures = 1024, kMostNetworkFeatures = 4096, kFewFeatures = 100;
@@ -204,25 +205,57 @@ class Choice {
     const auto shown = [&](double nll) { return nll + options_.log_volume; };
     if (options_.effort == Effort::full && stack.size() > 1 &&
         std::ranges::all_of(weight, [](double w) { return w > 0; })) {
-      auto stacked = std::make_unique<Stacked>(stack, weight);
-      std::vector<double> own(held_out_.rows);
-      density_log_prob(*stacked, held_out_, own);
-      const double nll = -std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(held_out_.rows);
-      if (nll < out.nll - kLeastGain) {
+      defend(stack, weight);
+      DensityChoice both;
+      take_stack(both, stack, weight);
+      if (both.nll < out.nll - kLeastGain) {
         out.text = fmt::format(
             "the proposal is {} densities stacked, NLL {:.4f} on held-out rows; the best of them alone is "
             "{}, {:.4f}",
-            stack.size(), shown(nll), first.word, shown(first.nll));
-        out.density = std::move(stacked);
-        out.word = "stacked";
-        out.nll = nll;
+            stack.size(), shown(both.nll), first.word, shown(first.nll));
+        out.density = std::move(both.density);
+        out.word = both.word;
+        out.nll = both.nll;
         return out;
       }
     }
     out.text = fmt::format("the proposal is {}, NLL {:.4f} on held-out rows, the best of {}", first.word,
                            shown(first.nll), members_.size());
-    out.density = make_density(first.density->record(), data_.columns);
+    stack = {first.density};
+    weight = {1};
+    if (options_.effort == Effort::full && defend(stack, weight)) {
+      take_stack(out, stack, weight);
+      out.text += fmt::format(", with a share of {} of a mixture", kDefensive);
+    } else {
+      out.density = make_density(first.density->record(), data_.columns);
+    }
     return out;
+  }
+
+  // The conditionals of a network are narrow where the data are, and a number beyond them is all but
+  // impossible: networks alone get a mixture of Gaussians beside them, with a share of kDefensive.
+  bool defend(std::vector<std::shared_ptr<const Density>>& stack, std::vector<double>& weight) const {
+    const auto mixture = std::ranges::find_if(
+        members_, [](const Member& member) { return member.word.starts_with("mixture"); });
+    const bool has_others = std::ranges::any_of(stack, [](const auto& density) {
+      return dynamic_cast<const Autoregressive*>(density.get()) == nullptr;
+    });
+    if (has_others || mixture == members_.end()) return false;
+    const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+    for (double& w : weight) w *= (1 - kDefensive) / total;
+    stack.push_back(mixture->density);
+    weight.push_back(kDefensive);
+    return true;
+  }
+
+  // Its likelihood of the held-out rows.
+  void take_stack(DensityChoice& out, const std::vector<std::shared_ptr<const Density>>& stack,
+                  const std::vector<double>& weight) const {
+    out.density = std::make_unique<Stacked>(stack, weight);
+    out.word = "stacked";
+    std::vector<double> log_q(held_out_.rows);
+    density_log_prob(*out.density, held_out_, log_q);
+    out.nll = -std::accumulate(log_q.begin(), log_q.end(), 0.0) / static_cast<double>(held_out_.rows);
   }
 
   const Points &data_, &held_out_;

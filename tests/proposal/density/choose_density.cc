@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "data/toy/toys.h"
@@ -51,6 +52,32 @@ TEST(ChooseDensity, IsNeverWorseThanWhatItTried) {
   for (const TriedDensity& tried : choice.tried) EXPECT_LE(choice.nll, tried.nll + 1e-9) << tried.word;
   EXPECT_NE(choice.text.find("held-out"), std::string::npos);
   expect_round_trip(*choice.density);
+}
+
+// Narrow around a curve in four dimensions: a network alone, with a share of a mixture for what is beyond it.
+TEST(ChooseDensity, ANetworkIsNotAlone) {
+  RandomStream random(7);
+  std::vector<float> rows;
+  for (int i = 0; i < 2200; ++i) {
+    const double a = 2 * random.uniform() - 1, b = 2 * random.uniform() - 1, c = 2 * random.uniform() - 1;
+    const double last = std::sin(5 * a) * std::cos(4 * b) + c * c + 0.02 * random.normal();
+    for (const double v : {a, b, c, last}) rows.push_back(static_cast<float>(v));
+  }
+  const Points held_out{rows.data() + 8000, 200, 4};
+  const DensityChoice choice = choose_density({rows.data(), 2000, 4}, held_out, {});
+  EXPECT_EQ(choice.word, "stacked");
+  const auto& stack = dynamic_cast<const Stacked&>(*choice.density);
+  const size_t networks = static_cast<size_t>(std::ranges::count_if(
+      stack.members(), [](const auto& member) { return member->record().kind == "autoregressive"; }));
+  EXPECT_GE(networks, 1u);
+  EXPECT_LT(networks, stack.members().size());
+  for (const TriedDensity& tried : choice.tried) EXPECT_LE(choice.nll, tried.nll + 0.0021) << tried.word;
+  const std::vector<float> far{0.9f, 0.9f, 0.9f, 2.5f};
+  for (const auto& member : stack.members())
+    if (member->record().kind == "mixture") {
+      EXPECT_GE(log_prob_at(stack, far), log_prob_at(*member, far) + std::log(0.002) - 1e-6);
+    }
+  expect_round_trip(stack);
 }
 
 TEST(Stacked, WeightsAreTheBestOnTheRows) {

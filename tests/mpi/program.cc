@@ -102,6 +102,7 @@ TEST_F(Job, AKilledProcessEndsTheJobAndTheCheckpointIsWhole) {
   std::vector<std::string> whole = endless("whole");
   whole[6] = epochs;
   ASSERT_EQ(folder.run(whole).code, 0);
+  int killed = 0;
   for (int kill_number = 0; kill_number < kills; ++kill_number) {
     processes(2 + kill_number % 3);
     std::vector<std::string> words = endless("run");
@@ -123,10 +124,12 @@ TEST_F(Job, AKilledProcessEndsTheJobAndTheCheckpointIsWhole) {
     });
     if (fs::exists(folder / "run/model.safetensors")) break;  // it was done first
     EXPECT_TRUE(is_killed);
+    ++killed;
     EXPECT_NE(outcome.code, 0);
     EXPECT_FALSE(outcome.err.empty());
     ASSERT_TRUE(fs::exists(folder / "run/checkpoint.safetensors"));
   }
+  EXPECT_TRUE(soak == nullptr || killed == kills) << killed;  // the run was long enough
   if (!fs::exists(folder / "run/model.safetensors")) {
     processes(3);
     std::vector<std::string> words = endless("run", {"--resume"});

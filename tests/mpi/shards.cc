@@ -123,10 +123,10 @@ TEST_F(Shards, CommandsReadThemAsOneModel) {
     }
     for (const std::string& model : {one, run}) {
       const Outcome outcome =
-          folder.run({"normalize", model, "--states", "data", "--out", model + ".normalised"});
+          folder.run({"normalize", model, "--states", "data", "--out", model + ".out.safetensors"});
       EXPECT_EQ(outcome.code, 0) << outcome.err;
     }
-    EXPECT_EQ(content(folder / (run + ".normalised")), content(folder / (one + ".normalised")));
+    EXPECT_EQ(content(folder / (run + ".out.safetensors")), content(folder / (one + ".out.safetensors")));
     EXPECT_EQ(folder.run({"info", run, "--verify", "--json"}).json()["checksum"], "matches");
   }
 }

@@ -1,5 +1,3 @@
-#include "normalizer/enumeration.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include "gradient_check.h"
 #include "math/parallel.h"
 #include "normalizer/class_moments.h"
+#include "normalizer/enumeration.h"
 #include "objective/loss.h"
 #include "objective/penalty.h"
 #include "random_data.h"

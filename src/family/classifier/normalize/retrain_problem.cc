@@ -8,9 +8,9 @@
 #include "data/dataset.h"
 #include "math/parallel.h"
 #include "model/parameters.h"
+#include "normalizer/enumeration.h"
 #include "normalizer/output_stream.h"
 #include "normalizer/problem.h"
-#include "normalizer/enumeration.h"
 #include "objective/penalty.h"
 
 namespace selfnorm {

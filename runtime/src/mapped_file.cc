@@ -37,6 +37,40 @@ struct Descriptor {
   throw IoError(path + ": cannot " + action + ": " + std::system_category().message(code));
 }
 
+// A regular file, open and mapped as it is, whatever its name.
+class Mapping {
+ public:
+  explicit Mapping(const std::string& path)
+      // O_NONBLOCK: a FIFO is refused below instead of waiting for a writer.
+      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (file_.fd < 0) throw_failure(path, "open");
+    struct stat status {};
+    if (::fstat(file_.fd, &status) != 0) throw_failure(path, "read its size");
+    if (!S_ISREG(status.st_mode)) throw IoError(path + ": expected a regular file");
+    if (status.st_size == 0) return;
+    size_ = static_cast<size_t>(status.st_size);
+    void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file_.fd, 0);
+    if (address == MAP_FAILED) throw_failure(path, "map");
+    ::madvise(address, size_, MADV_RANDOM);
+    data_ = static_cast<const std::byte*>(address);
+  }
+  Mapping(Mapping&& other) noexcept
+      : file_(std::move(other.file_)), data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+  Mapping(const Mapping&) = delete;
+  ~Mapping() {
+    if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+  }
+
+  int descriptor() const { return file_.fd; }
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  std::pair<const std::byte*, size_t> release() { return {std::exchange(data_, nullptr), size_}; }
+
+ private:
+  Descriptor file_;
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
 struct ShardIndex {
   std::string header;
   uint64_t bytes = 0;                        // of tensors
@@ -128,9 +162,8 @@ class ShardImage {
 
  private:
   struct Shard {
-    MappedFile map;
+    Mapping map;
     Safetensors tensors;
-    Descriptor file;
   };
 
   [[noreturn]] void fail(const std::string& tensor, const std::string& what) const {
@@ -144,11 +177,18 @@ class ShardImage {
       throw FormatError(name_ + ": found the shard \"" + shortened(file) +
                         "\"; expected the name of a file beside the index");
     const std::string path = name_.substr(0, name_.rfind('/') + 1) + file;
-    MappedFile map(path);
+    Mapping map = opened(path);
     Safetensors tensors = parse_safetensors(map.bytes(), path);
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) throw_failure(path, "open");
-    return shards_.emplace(file, Shard{std::move(map), std::move(tensors), Descriptor(fd)}).first->second;
+    return shards_.emplace(file, Shard{std::move(map), std::move(tensors)}).first->second;
+  }
+
+  Mapping opened(const std::string& path) const {
+    try {
+      return Mapping(path);
+    } catch (const IoError& error) {
+      throw IoError(std::string(error.what()) + "; expected all files that " + name_ +
+                    " names beside it: copy them there");
+    }
   }
 
   // The bytes of a part of the tensor.
@@ -167,7 +207,7 @@ class ShardImage {
     std::memcpy(to, found->data.data(), first - begin);
     std::memcpy(data_ + last, found->data.data() + (last - begin), begin + size - last);
     if (first == last) return size;
-    if (::mmap(data_ + first, last - first, PROT_READ, MAP_PRIVATE | MAP_FIXED, from.file.fd,
+    if (::mmap(data_ + first, last - first, PROT_READ, MAP_PRIVATE | MAP_FIXED, from.map.descriptor(),
                static_cast<off_t>(source + first - begin)) == MAP_FAILED)
       throw_failure(name_, "map a shard");
     ::madvise(data_ + first, last - first, MADV_RANDOM);
@@ -184,32 +224,20 @@ class ShardImage {
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
-  path.ends_with(kShardIndexEnding) ? assemble(path) : map(path);
+  if (path.ends_with(kShardIndexEnding))
+    assemble(path);
+  else
+    std::tie(data_, size_) = Mapping(path).release();
 }
 
 void MappedFile::assemble(const std::string& path) {
-  MappedFile text;
-  text.map(path);
-  const ShardIndex index = parse_index({reinterpret_cast<const char*>(text.data_), text.size_}, path);
+  const Mapping file(path);
+  const auto text = file.bytes();
+  const ShardIndex index = parse_index({reinterpret_cast<const char*>(text.data()), text.size()}, path);
   ShardImage image(path, index);
   image.fill();
   std::tie(data_, size_) = image.release();
   is_assembled_ = true;
-}
-
-void MappedFile::map(const std::string& path) {
-  // O_NONBLOCK: a FIFO is refused below instead of waiting for a writer.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.fd < 0) throw_failure(path, "open");
-  struct stat status {};
-  if (::fstat(file.fd, &status) != 0) throw_failure(path, "read its size");
-  if (!S_ISREG(status.st_mode)) throw IoError(path + ": expected a regular file");
-  if (status.st_size == 0) return;
-  size_ = static_cast<size_t>(status.st_size);
-  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (address == MAP_FAILED) throw_failure(path, "map");
-  ::madvise(address, size_, MADV_RANDOM);
-  data_ = static_cast<const std::byte*>(address);
 }
 
 void MappedFile::expect_scan() const {

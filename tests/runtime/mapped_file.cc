@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 
 #include "scratch.h"
@@ -89,6 +90,8 @@ TEST_F(Shards, AreOneFile) {
 
 TEST_F(Shards, ThatDoNotFitAreNamed) {
   EXPECT_NE(error_of(index("d")).find("/d: cannot open"), std::string::npos);
+  EXPECT_NE(error_of(index("d")).find("m.safetensors.index.json names beside it: copy them there"),
+            std::string::npos);
   EXPECT_NE(error_of(index("b")).find("tensor \"weight.3\": found none of F32"), std::string::npos);
   EXPECT_NE(error_of(index("../c")).find("expected the name of a file beside the index"), std::string::npos);
   EXPECT_NE(error_of(index("c", 40'016)).find("bytes of data"), std::string::npos);
@@ -97,6 +100,19 @@ TEST_F(Shards, ThatDoNotFitAreNamed) {
       << error_of(index());
   scratch.file("c", file_of("{" + tensor("weight.3", 3001, 0) + "}", bytes_of(weight, 6999, 10'000), 64));
   EXPECT_NE(error_of(index()).find("more bytes than the whole"), std::string::npos);
+}
+
+// Shards are safetensors files, whatever their names: an index is not put together for another.
+TEST_F(Shards, AnIndexIsNoShard) {
+  const std::string self = index("m.safetensors.index.json");
+  EXPECT_NE(error_of(self).find("m.safetensors.index.json: "), std::string::npos) << error_of(self);
+  selfnorm_model* model = nullptr;
+  EXPECT_EQ(selfnorm_open(self.c_str(), &model), SELFNORM_ERROR_FORMAT);
+  index();
+  std::filesystem::rename(self, scratch.path("other.safetensors.index.json"));
+  const std::string outer = index("other.safetensors.index.json");
+  EXPECT_NE(error_of(outer).find("other.safetensors.index.json: "), std::string::npos) << error_of(outer);
+  EXPECT_EQ(selfnorm_open(outer.c_str(), &model), SELFNORM_ERROR_FORMAT);
 }
 
 TEST_F(Shards, IndexesOfOthersAreRefused) {

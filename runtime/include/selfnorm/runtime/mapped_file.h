@@ -40,7 +40,6 @@ class MappedFile {
   void release(std::span<const std::byte> part) const;
 
  private:
-  void map(const std::string& path);
   void assemble(const std::string& index);
 
   const std::byte* data_ = nullptr;

@@ -88,10 +88,11 @@ Level default_level(const DensityModel& model, const DensityEvaluationOptions& o
 }
 
 // The likelihood of a row with intervals is a mass.
-void note_intervals(uint64_t rows, double error) {
-  if (rows > 0)
-    note(fmt::format("{} rows have intervals: the log of their mass there, to {:.2g} or better",
-                     grouped(rows), error));
+void note_intervals(const RowScores& scores) {
+  if (scores.intervals == 0) return;
+  note(fmt::format("{} rows have intervals: the log of their mass there, known to +-{:.2g} (95%) or better",
+                   grouped(scores.intervals), scores.largest_error));
+  if (scores.doubtful_intervals > 0) warning(interval_doubt(scores.doubtful_intervals));
 }
 
 void warn(const Level& level, const DensityModel& model, const Arguments& arguments) {
@@ -137,19 +138,19 @@ int score_points(const Arguments& arguments) {
   RowSheet sheet(arguments.common.json, "# " + level.description, head);
   const DensityScorer scorer(model, *points, level.log_z);
   std::vector<uint64_t> rows;
-  uint64_t intervals = 0;
-  double largest_error = 0;
+  RowScores known;
   for (uint64_t begin = 0; begin < points->rows(); begin += rows.size()) {
     rows.resize(std::min(kRowsAtOnce, points->rows() - begin));
     std::iota(rows.begin(), rows.end(), begin);
     const RowScores scores = scorer(rows);
-    intervals += scores.intervals;
-    largest_error = std::max(largest_error, scores.largest_error);
+    known.intervals += scores.intervals;
+    known.doubtful_intervals += scores.doubtful_intervals;
+    known.largest_error = std::max(known.largest_error, scores.largest_error);
     for (size_t i = 0; i < rows.size(); ++i)
       sheet.row({{"row", points->number(rows[i])}, {"log_prob", scores.log_p[i]}, {"", level.kind}});
   }
   sheet.finish();
-  if (!arguments.common.quiet) note_intervals(intervals, largest_error);
+  if (!arguments.common.quiet) note_intervals(known);
   return 0;
 }
 
@@ -174,7 +175,7 @@ int predict_points(const Arguments& arguments) {
   const std::vector<double>& score = found.log_p;
   if (!is_trusted && !arguments.common.quiet)
     warning(fmt::format("log-densities are right up to a constant: {}", distrust));
-  if (!arguments.common.quiet) note_intervals(found.intervals, found.largest_error);
+  if (!arguments.common.quiet) note_intervals(found);
 
   std::vector<uint64_t> order(score.size()), rank(score.size());
   std::iota(order.begin(), order.end(), uint64_t{0});

@@ -49,6 +49,14 @@ std::string normalizer_doubt(const DensityModel& model) {
          "with b are right up to a constant only";
 }
 
+std::string interval_doubt(uint64_t rows) {
+  return fmt::format(
+      "the masses of {} rows with several intervals rest on a few of their draws, and may be further off "
+      "than is "
+      "said",
+      grouped(rows));
+}
+
 Json module_info(const EnergyRecord& record) {
   return {{"kind", "TorchScript program"}, {"bytes", record.module.size()}, {"loaded", false}};
 }
@@ -167,7 +175,9 @@ Json density_json(const DensityEvaluation& e) {
               {"log_ratio", trusted(e.log_ratio)},
               {"trusted", e.is_trusted}};
   if (!e.is_trusted) out["distrust"] = e.distrust;
-  if (e.intervals > 0) out["intervals"] = {{"rows", e.intervals}, {"nll_error", e.interval_error}};
+  if (e.intervals > 0)
+    out["intervals"] = {
+        {"rows", e.intervals}, {"doubtful", e.doubtful_intervals}, {"nll_error", e.interval_error}};
   return out;
 }
 
@@ -189,9 +199,11 @@ std::string density_table(const std::vector<DensityRow>& rows) {
                      trusted(e.log_z.value), interval(true, e.log_z.low, e.log_z.high), e.log_z.method,
                      is_sampled(e.log_z) ? fmt::format("{:.1f}", e.log_z.effective) : "-"});
     if (e.intervals > 0)
-      reasons +=
-          fmt::format("{}: {} rows have intervals, whose masses are known to {:.2g} of NLL or better\n", name,
-                      grouped(e.intervals), e.interval_error);
+      reasons += fmt::format(
+          "{}: {} rows have intervals, whose masses are known to +-{:.2g} of NLL (95%) or better\n", name,
+          grouped(e.intervals), e.interval_error);
+    if (e.doubtful_intervals > 0)
+      reasons += fmt::format("{}: {}\n", name, interval_doubt(e.doubtful_intervals));
     if (!e.is_trusted) reasons += fmt::format("{}: no likelihood: {}\n", name, e.distrust);
     if (!normalizer_doubt.empty()) reasons += fmt::format("{}: {}\n", name, normalizer_doubt);
   }

@@ -22,6 +22,9 @@ NamedDensity open_density(const std::string& model, EmbeddedCode code);
 // Why log-densities with b are not to be used, where training could not estimate log Z; otherwise empty.
 std::string normalizer_doubt(const DensityModel& model);
 
+// Of rows with intervals whose masses may be further off than their errors say.
+std::string interval_doubt(uint64_t rows);
+
 // {"kind", "bytes", "loaded": false} of the module in a record.
 Json module_info(const EnergyRecord& record);
 

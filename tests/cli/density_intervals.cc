@@ -73,11 +73,35 @@ TEST(DensityIntervals, AFitKnowsWhatIsBeyond) {
               1 + std::log(2 * M_PI), 0.08);
 }
 
+// The same row has the same mass wherever it stands, and none above 1; errors are of 95%.
+TEST(DensityIntervals, MassesOfSeveralCells) {
+  const Folder folder;
+  write_censored(folder, "data.csv", 800, 1);
+  const Outcome trained = folder.run({"train", "density", "data.csv", "--out", "run", "--no-report",
+                                      "--objective", "fit", "--proposal", "student-t"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  folder.write("test.csv", "x,2020\n0..1,0..1\n..50,..50\n0..1,0..1\n");
+  expect_user_error(folder.run({"score", "run", "test.csv"}), "2020");  // a header, not a row
+  folder.write("test.csv", "x,y\n0..1,0..1\n..50,..50\n0..1,0..1\n");
+  const Outcome scored = folder.run({"score", "run", "test.csv", "--exact", "--json"});
+  ASSERT_EQ(scored.code, 0) << scored.err;
+  EXPECT_NE(scored.err.find("(95%) or better"), std::string::npos) << scored.err;
+  const auto rows = scored.json()["rows"];
+  EXPECT_EQ(rows[0]["log_prob"], rows[2]["log_prob"]);
+  EXPECT_LE(rows[1]["log_prob"].get<double>(), 0);
+  EXPECT_NEAR(rows[1]["log_prob"].get<double>(), 0, 0.03);
+  EXPECT_EQ(folder.run({"evaluate", "run", "test.csv", "--json"}).json()["intervals"]["doubtful"], 0);
+}
+
 TEST(DensityIntervals, WhereTheyCannotBeIsSaid) {
   const Folder folder;
   folder.write("swapped.csv", "x,y\n1..2,3\n5..2,1\n");
   expect_user_error(folder.run({"train", "density", "swapped.csv"}),
                     "swapped.csv:3: in column 'x': found the interval '5..2'");
+  folder.write("capped.csv", "x\n1..\n0.5\n0.25\n-0.5\n0.75\n");
+  expect_user_error(
+      folder.run({"train", "density", "capped.csv", "--lower=-5", "--upper", "1"}),
+      "row 0 (from 0) has the interval 1..inf in column 'x', nothing of which is below --upper");
   folder.write("angles.csv", "latitude,longitude\n10,20\n12..14,30\n5,6\n");
   for (const char* space : {"sphere", "torus"})
     expect_user_error(folder.run({"train", "density", "angles.csv", "--space", space}), "row 1 (from 0)");

@@ -26,8 +26,10 @@ struct IntervalTable {
 };
 
 // Nothing: no column has intervals. A column has them where its fields are numbers, missing values and what
-// has .. in it, at least one an interval, and it is none of `words`.
-std::optional<IntervalTable> interval_table(std::string_view text, char separator, Header header,
-                                            const std::vector<std::string>& words);
+// has .. in it, at least one an interval, and it is none of `words`. `header` is decided where it is
+// automatic, by the table with numbers in the place of intervals: one that has them in the first record alone
+// is as it was. Throws DataError as table_sample does.
+std::optional<IntervalTable> interval_table(const std::string& file, std::string_view text, char separator,
+                                            Header& header, const std::vector<std::string>& words);
 
 }  // namespace selfnorm

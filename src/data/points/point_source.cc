@@ -285,7 +285,14 @@ IntervalRows point_intervals(const std::string& file, const IntervalTable& table
     if (cell.low > cell.high)
       throw_at(file, cell.line, "in column {}: found the interval {}, expected its lower end first", name,
                quoted_text(cell.field));
-    if (low < high) out[cell.row].push_back({role, low, high});
+    if (cell.low == cell.high) continue;
+    if (low == high)
+      throw_at(
+          file, cell.line,
+          "in column {}: found the interval {}, whose ends are the same 32-bit float; give a number or a "
+          "wider interval",
+          name, quoted_text(cell.field));
+    out[cell.row].push_back({role, low, high});
   }
   return out;
 }
@@ -297,10 +304,12 @@ std::unique_ptr<PointSource> table_points(Input& whole, const ReadOptions& readi
   const HeldTable held(whole);
   std::string_view text = held.text();
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  const auto intervals = interval_table(text, separator, options.header, word_columns(options));
+  PointOptions known_header = options;
+  const auto intervals =
+      interval_table(whole.name(), text, separator, known_header.header, word_columns(options));
   const auto input = intervals ? Input::memory(whole.name(), intervals->text) : held.open();
   std::vector<uint32_t> wordy;
-  const TableLayout layout = point_layout(*input, separator, options, wordy);
+  const TableLayout layout = point_layout(*input, separator, known_header, wordy);
   IntervalRows known = intervals ? point_intervals(whole.name(), *intervals, layout) : IntervalRows();
   if (!wordy.empty()) return read_word_points(*input, separator, layout, wordy, options, std::move(known));
   Dataset data = read_table(*input, layout, reading).data;

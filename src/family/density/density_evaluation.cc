@@ -63,7 +63,7 @@ std::string outside_advice(const Support& support) {
 struct ScoreSum {
   uint64_t inside = 0, outside = 0, first_outside = 0;
   double mean = 0, square = 0, mean_log_prob = 0;
-  uint64_t intervals = 0;
+  uint64_t intervals = 0, doubtful_intervals = 0;
   double interval_error = 0;  // the sum
 
   void add(uint64_t row, double s, double log_prob) {
@@ -87,24 +87,31 @@ std::optional<IntervalMeasure> interval_measure(const DensityModel& model, const
   return std::optional<IntervalMeasure>(std::in_place, *model.proposal, model.energy->support(), 0);
 }
 
+// Of a row with intervals.
+struct FoundMass {
+  size_t place;  // among the rows
+  IntervalMass mass;
+  bool is_probability;  // every column is censored
+};
+
 // s(u) of rows of the data, or the log of its integral over what is known, with what is in the place of the
-// unit of a censored column: the errors of those.
-std::vector<double> source_scores(const DensityModel& model, const PointSource& data,
-                                  std::span<const uint64_t> rows,
-                                  const std::optional<IntervalMeasure>& measure, std::span<double> s) {
+// unit of a censored column.
+std::vector<FoundMass> source_scores(const DensityModel& model, const PointSource& data,
+                                     std::span<const uint64_t> rows,
+                                     const std::optional<IntervalMeasure>& measure, std::span<double> s) {
   std::vector<float> x(rows.size() * data.columns());
   data.read(rows, x);
   raw_scores(model, {x.data(), rows.size(), data.columns()}, rows.empty() ? 0 : rows[0], s);
-  std::vector<double> errors;
-  if (!measure) return errors;
+  std::vector<FoundMass> out;
+  if (!measure) return out;
   const IntervalPart part = interval_part(data, rows, model.standardisation, model.energy->support());
   const auto found = measure->masses(
-      part.rows, [&model](const Points& u, std::span<double> out) { model.energy->score(u, out); });
+      part.rows, [&model](const Points& u, std::span<double> score) { model.energy->score(u, score); });
   for (size_t i = 0; i < found.size(); ++i) {
     s[part.place[i]] = found[i].log_mass + part.log_scale[i];
-    errors.push_back(found[i].error);
+    out.push_back({part.place[i], found[i], part.rows[i].cells.size() == data.columns()});
   }
-  return errors;
+  return out;
 }
 
 // f(rows) for blocks of all rows of the data.
@@ -121,14 +128,19 @@ void for_row_blocks(const PointSource& data, const Function& f) {
 ScoreSum sum_scores(const DensityModel& model, const PointSource& data, const LogZEstimate& log_z) {
   ScoreSum sum;
   const auto measure = interval_measure(model, data);
-  std::vector<double> s;
+  std::vector<double> s, log_prob;
   for_row_blocks(data, [&](std::span<const uint64_t> rows) {
     s.resize(rows.size());
-    for (const double error : source_scores(model, data, rows, measure, s)) {
+    log_prob.resize(rows.size());
+    const std::vector<FoundMass> masses = source_scores(model, data, rows, measure, s);
+    for (size_t i = 0; i < rows.size(); ++i) log_prob[i] = log_z.log_prob(s[i]);
+    for (const FoundMass& found : masses) {
       ++sum.intervals;
-      sum.interval_error += error;
+      sum.doubtful_intervals += found.mass.is_doubtful ? 1 : 0;
+      sum.interval_error += found.mass.error;
+      if (found.is_probability) log_prob[found.place] = std::min(log_prob[found.place], log_volume(model));
     }
-    for (size_t i = 0; i < rows.size(); ++i) sum.add(rows[i], s[i], log_z.log_prob(s[i]));
+    for (size_t i = 0; i < rows.size(); ++i) sum.add(rows[i], s[i], log_prob[i]);
   });
   return sum;
 }
@@ -211,6 +223,7 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
   out.b = model.log_normalizer;
   out.nll = lost - sum.mean_log_prob;
   out.intervals = sum.intervals;
+  out.doubtful_intervals = sum.doubtful_intervals;
   out.interval_error = sum.interval_error / static_cast<double>(out.rows);
   out.nll_low = out.nll + (z.estimate.low - z.estimate.value) - out.interval_error;
   out.nll_high = out.nll + (z.estimate.high - z.estimate.value) + out.interval_error;
@@ -282,11 +295,15 @@ DensityScorer::DensityScorer(const DensityModel& model, const PointSource& data,
 
 RowScores DensityScorer::operator()(std::span<const uint64_t> rows) const {
   RowScores out{.log_p = std::vector<double>(rows.size())};
-  const std::vector<double> errors = source_scores(model_, data_, rows, measure_, out.log_p);
-  out.intervals = errors.size();
-  for (const double error : errors) out.largest_error = std::max(out.largest_error, error);
+  const std::vector<FoundMass> masses = source_scores(model_, data_, rows, measure_, out.log_p);
   const double volume = log_volume(model_);
   for (double& s : out.log_p) s = (log_z_ ? log_z_->log_prob(s) : s - model_.log_normalizer) - volume;
+  out.intervals = masses.size();
+  for (const FoundMass& found : masses) {
+    out.doubtful_intervals += found.mass.is_doubtful ? 1 : 0;
+    out.largest_error = std::max(out.largest_error, found.mass.error);
+    if (found.is_probability) out.log_p[found.place] = std::min(out.log_p[found.place], 0.0);
+  }
   return out;
 }
 
@@ -296,6 +313,7 @@ RowScores DensityScorer::all() const {
     const RowScores some = (*this)(rows);
     out.log_p.insert(out.log_p.end(), some.log_p.begin(), some.log_p.end());
     out.intervals += some.intervals;
+    out.doubtful_intervals += some.doubtful_intervals;
     out.largest_error = std::max(out.largest_error, some.largest_error);
   });
   return out;

@@ -31,8 +31,8 @@ struct DensityEvaluation {
   double snl_bound = 0;  // mean s - b - exp(log_z - b) + 1, a lower bound of the log-likelihood, from log_z
   double log_ratio = 0;  // log_z - b
   // Rows with intervals, whose likelihood is a mass in the censored columns (family/density/interval_rows.h),
-  // and what the errors of their masses make of nll at most.
-  uint64_t intervals = 0;
+  // those of them whose errors are doubtful, and what the errors of their masses make of nll at most.
+  uint64_t intervals = 0, doubtful_intervals = 0;
   double interval_error = 0;
 };
 
@@ -61,7 +61,7 @@ std::vector<double> density_scores(const DensityModel& model, const Points& x,
 // The same of rows of `data`, with the masses of those that have intervals.
 struct RowScores {
   std::vector<double> log_p;
-  uint64_t intervals = 0;
+  uint64_t intervals = 0, doubtful_intervals = 0;
   double largest_error = 0;  // of a log-mass
 };
 class DensityScorer {

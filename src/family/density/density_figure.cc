@@ -10,6 +10,7 @@
 #include "document/picture.h"
 #include "family/density/density_evaluation.h"
 #include "family/density/density_sample.h"
+#include "family/density/interval_rows.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -39,6 +40,26 @@ std::string quality_of(const DensitySample& sample) {
   return text + fmt::format(" worth {:.0f} or more, R-hat {:.3f} or less",
                             *std::ranges::min_element(sample.effective),
                             *std::ranges::max_element(sample.r_hat));
+}
+
+void complete(const DensityModel& model, const PointSource& data, std::span<const uint64_t> rows,
+              uint64_t seed, DensityPoints& out) {
+  const IntervalPart part = interval_part(data, rows, model.standardisation, model.energy->support());
+  if (part.empty()) return;
+  std::vector<float> u(out.data.size());
+  const Points shown{out.data.data(), rows.size(), out.columns},
+      standardised{u.data(), rows.size(), out.columns};
+  const bool moves = !model.standardisation.mean.empty();
+  if (moves) model.standardisation.apply(shown, u);
+  complete_rows(part, *model.proposal, seed, moves ? std::span(u) : std::span(out.data));
+  std::vector<float> drawn = out.data;
+  if (moves) model.standardisation.undo(standardised, drawn);
+  for (size_t i = 0; i < part.rows.size(); ++i)
+    for (const IntervalCell& cell : part.rows[i].cells) {
+      const size_t k = part.place[i] * out.columns + cell.column;
+      out.data[k] = drawn[k];
+    }
+  out.completed = part.rows.size();
 }
 
 void draw(const DensityModel& model, uint64_t seed, DensityPoints& out) {
@@ -225,6 +246,7 @@ DensityPoints density_points(const DensityModel& model, const PointSource& data,
   const std::vector<uint64_t> rows = spread_rows(data.rows(), kMostShownRows);
   out.data.resize(rows.size() * out.columns);
   data.read(rows, out.data);
+  complete(model, data, rows, seed, out);
   draw(model, seed, out);
   return out;
 }

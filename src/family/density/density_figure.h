@@ -17,8 +17,9 @@ struct DensityPoints {
   std::vector<std::string> names;           // of the columns; x1, x2, ... where they have none
   std::vector<float> data;                  // at most 20,000 rows, evenly spread
   std::string data_name = "held-out data";  // or training data
-  std::vector<float> samples;               // at most 500 rows; empty: none
-  std::string quality;  // what the samples are and how good, or why there are none; part of a sentence
+  uint64_t completed = 0;      // rows with intervals among them, at draws of the proposal given what is known
+  std::vector<float> samples;  // at most 500 rows; empty: none
+  std::string quality;         // what the samples are and how good, or why there are none; part of a sentence
   bool is_trusted = true;
 
   std::vector<double> data_column(uint32_t j) const;

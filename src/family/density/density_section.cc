@@ -56,6 +56,8 @@ void add_cards(const ShownDensity& shown, ReportDocument& document) {
   add({"inputs", "Rows", fmt::format("{}", e.rows), static_cast<double>(e.rows), ""});
   ReportCard exact = trusted_card("nll_exact", "NLL", e.nll, e);
   if (exact.number) exact.source += fmt::format("; +- {} over the rows", decimal(e.nll_error));
+  if (exact.number && e.intervals > 0)
+    exact.source += fmt::format("; +- {:.2g} (95%) of the masses of intervals", e.interval_error);
   add(std::move(exact));
   add(with_b("nll_raw", "NLL with b", e.nll_b));
   add(trusted_card("b_minus_log_z", "b - log Z", -e.log_ratio, e));
@@ -188,6 +190,11 @@ void add_density(const ShownDensity& shown, ReportDocument& document) {
   const DensityModel& model = shown.model;
   DensityPoints points = density_points(model, shown.points, shown.seed);
   if (shown.part == RowsPart::kTrained) points.data_name = "training data";
+  if (points.completed > 0)
+    document.notes.push_back(fmt::format(
+        "{} of the rows shown have intervals: figures have them at draws of the proposal given what is "
+        "known of them, which are no data.",
+        points.completed));
   document.cards.push_back(
       {"samples", "Samples", points.is_trusted ? "good" : "not to be trusted", std::nullopt, points.quality});
   try_figure(

@@ -1,14 +1,17 @@
 #include "family/density/interval_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "base/failure.h"
+#include "data/string_index.h"
 #include "math/parallel.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
 #include "normalizer/sampling/importance_log_z.h"
-#include "proposal/conditional/truncated_normal.h"
 #include "proposal/density/precision_root.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
@@ -19,7 +22,6 @@ constexpr uint64_t kMomentDraws = 8192;  // of the proposal
 constexpr size_t kBins = 16;             // of a coordinate, of equal shares
 constexpr uint64_t kMassDraws = 4096;    // of a row with several intervals
 constexpr uint64_t kLeastWeighed = 64;   // the same where one of them is taken
-constexpr double kBroader = 1.3;         // standard deviations of what draws come from
 constexpr double kPrecision = 1e-5;      // of log-masses by quadrature
 constexpr size_t kScoresAtOnce = size_t{1} << 17, kRowsAtOnce = 1024;
 constexpr double kGoldenRatio = 0.6180339887498949;
@@ -27,6 +29,54 @@ constexpr uint64_t kMomentStream = 0x1A7E, kMassStream = 0x1A7F, kStepStream = 0
 
 float narrowed(double x, const IntervalCell& cell) {
   return std::clamp(static_cast<float>(x), cell.low, cell.high);
+}
+
+// Student's T with two degrees of freedom, location m and scale s, in an interval. With t = (x - m) / s and
+// r = sqrt(2 + t^2), in closed form:
+//     density r^-3 / s,   P(T > t) = q(t) = 1 / (r (r + t)) = 1 - q(-t),   t(q) = (1 - 2 q) / sqrt(2 q (1 -
+//     q)).
+class HeavyPart {
+ public:
+  HeavyPart(double mean, double scale, const IntervalCell& cell) : mean_(mean), scale_(scale) {
+    double low = (static_cast<double>(cell.low) - mean) / scale,
+           high = (static_cast<double>(cell.high) - mean) / scale;
+    if (low < -high) {  // most of it is below the mean: the mirror image
+      scale_ = -scale;
+      std::tie(low, high) = std::pair(-high, -low);
+    }
+    low_ = low;
+    width_ = high - low;
+    above_ = beyond(high);
+    mass_ = is_narrow() ? width_ * slope(low / 2 + high / 2) : beyond(low) - above_;
+  }
+  double mass() const { return mass_; }
+  double density(double x) const {  // not divided by the mass
+    return (is_narrow() ? mass_ / width_ : slope((x - mean_) / scale_)) / std::abs(scale_);
+  }
+  double draw(RandomStream& random) const {
+    if (is_narrow()) return mean_ + scale_ * (low_ + width_ * random.uniform());
+    const double q = above_ + mass_ * (1 - random.uniform());
+    return mean_ + scale_ * (1 - 2 * q) / std::sqrt(2 * q * (1 - q));
+  }
+
+ private:
+  bool is_narrow() const { return width_ < 1e-4; }  // uniform
+  static double slope(double t) { return 1 / ((2 + t * t) * std::sqrt(2 + t * t)); }
+  static double beyond(double t) {
+    if (std::isinf(t)) return t > 0 ? 0 : 1;
+    const double r = std::sqrt(2 + t * t);
+    return t > 0 ? 1 / (r * (r + t)) : (r - t) / (2 * r);
+  }
+  double mean_, scale_, low_, width_, above_, mass_;
+};
+
+// Of the content of a row: wherever it stands, it has the same draws.
+uint64_t stream_of(const IntervalRow& row) {
+  std::string known;
+  for (const float v : row.x) known += fmt::format("{} ", v);
+  for (const IntervalCell& cell : row.cells)
+    known += fmt::format("{} {} {} ", cell.column, cell.low, cell.high);
+  return hash_bytes(known);
 }
 
 }  // namespace
@@ -173,10 +223,10 @@ IntervalMeasure::Bin IntervalMeasure::conditional(const IntervalRow& row) const 
 
 // take(row, draws, log weights) of rows with several intervals. With P the precision given the rest and
 // P = K K', the conditional covariance is W'W, W = K^-1: the last coordinate depends on the last normal
-// number alone, the one before it on two, and so on.
+// number alone, the one before it on two, and so on. Every other draw is of the bins.
 template <class Take>
 void IntervalMeasure::weigh(std::span<const IntervalRow> rows, std::span<const size_t> chosen, uint64_t pool,
-                            const PointScores& score, const Take& take) const {
+                            Streams streams, const PointScores& score, const Take& take) const {
   const size_t d = dimension_, at_once = std::max<size_t>(1, kScoresAtOnce / pool);
   std::vector<float> x;
   std::vector<double> s;
@@ -202,21 +252,43 @@ void IntervalMeasure::weigh(std::span<const IntervalRow> rows, std::span<const s
       root.whiten(pull);
       root.pull_back(pull);
       for (size_t a = 0; a < m; ++a) mean[a] = moments_.mean[row.cells[a].column] + pull[a];
-      RandomStream random(RandomStream(seed_, kMassStream).next(), chosen[begin + i]);
+      std::vector<std::vector<HeavyPart>> bins(m);
+      std::vector<double> bins_mass(m);
+      for (uint32_t a = 0; a < m; ++a)
+        for (const Bin& bin : bins_[row.cells[a].column])
+          bins_mass[a] += bins[a].emplace_back(bin.mean, bin.scale, row.cells[a]).mass();
+      const auto of_bins = [&](uint32_t a, RandomStream& random) {
+        double rest = random.uniform() * bins_mass[a];
+        size_t b = 0;
+        while (b + 1 < bins[a].size() && (rest -= bins[a][b].mass()) > 0) ++b;
+        return bins[a][b].draw(random);
+      };
+      RandomStream random(
+          RandomStream(seed_, kMassStream).next(),
+          streams == Streams::of_content ? stream_of(row) : static_cast<uint64_t>(chosen[begin + i]));
       for (uint64_t draw = 0; draw < pool; ++draw) {
         float* out = x.data() + (i * pool + draw) * d;
         std::ranges::copy(row.x, out);
+        double log_in_turn = 0, log_bins = 0;
         for (uint32_t a = m; a-- > 0;) {
           double centre = mean[a];
           for (uint32_t b = a + 1; b < m; ++b) centre += root.at(b, a) * z[b];
           const IntervalCell& cell = row.cells[a];
           const double scale = root.at(a, a);
-          const auto part = TruncatedNormal::of(centre, kBroader * scale, cell.low, cell.high);
-          const float value = narrowed(part.draw(random), cell);
+          const HeavyPart part(centre, scale, cell);
+          const float value = narrowed(draw % 2 == 0 ? part.draw(random) : of_bins(a, random), cell);
           out[cell.column] = value;
-          z[a] = (static_cast<double>(value) - centre) / scale;
-          log_r[i * pool + draw] += part.log_density(value);
+          const auto y = static_cast<double>(value);
+          z[a] = (y - centre) / scale;
+          log_in_turn += std::log(part.density(y) / part.mass());
+          double sum = 0;
+          for (const HeavyPart& bin : bins[a]) sum += bin.density(y);
+          log_bins += std::log(sum / bins_mass[a]);
         }
+        LogSumExp both;
+        both.add(log_in_turn);
+        both.add(log_bins);
+        log_r[i * pool + draw] = both.value() - std::log(2.0);
       }
     });
     score({x.data(), n * pool, dimension_}, s);
@@ -229,8 +301,8 @@ void IntervalMeasure::weigh(std::span<const IntervalRow> rows, std::span<const s
 
 // nodes(row, nodes of its one coordinate) or drawn(row, draws, log weights) of every row that is possible.
 template <class TakeNodes, class TakeDraws>
-void IntervalMeasure::each(std::span<const IntervalRow> given, uint64_t pool, const PointScores& score,
-                           const TakeNodes& nodes, const TakeDraws& drawn) const {
+void IntervalMeasure::each(std::span<const IntervalRow> given, uint64_t pool, Streams streams,
+                           const PointScores& score, const TakeNodes& nodes, const TakeDraws& drawn) const {
   std::vector<IntervalRow> rows;
   std::vector<size_t> one, several;
   for (size_t i = 0; i < given.size(); ++i) {
@@ -244,21 +316,25 @@ void IntervalMeasure::each(std::span<const IntervalRow> given, uint64_t pool, co
         conditional_quadrature(IntervalSlices(*this, rows, part, score), {.precision = kPrecision});
     for (size_t i = 0; i < part.size(); ++i) nodes(part[i], found[i]);
   }
-  weigh(rows, several, pool, score, drawn);
+  weigh(rows, several, pool, streams, score, drawn);
 }
 
 std::vector<IntervalMass> IntervalMeasure::masses(std::span<const IntervalRow> rows,
                                                   const PointScores& score) const {
-  std::vector<IntervalMass> out(rows.size(), {-kInfinity, 0});
+  std::vector<IntervalMass> out(rows.size(), {-kInfinity});
   each(
-      rows, kMassDraws, score,
+      rows, kMassDraws, Streams::of_content, score,
       [&](size_t i, const PredictiveNodes& n) {
         out[i] = {n.log_normalizer, n.error};
       },
       [&](size_t i, std::span<const float>, std::span<const double> log_weight) {
         WeightSum sum;
-        for (const double w : log_weight) sum.add(w);
-        out[i] = {sum.log_mean(), sum.error()};
+        ParetoTail tail(log_weight.size());
+        for (const double w : log_weight) {
+          sum.add(w);
+          tail.add(w);
+        }
+        if (sum.effective() > 0) out[i] = {sum.log_mean(), sum.reach(), tail.shape() > kHeaviestTail};
       });
   return out;
 }
@@ -267,7 +343,7 @@ IntervalDraws IntervalMeasure::draws(std::span<const IntervalRow> rows, uint64_t
                                      const PointScores& score) const {
   const size_t d = dimension_;
   IntervalDraws out{std::vector<float>(rows.size() * count * d),
-                    std::vector<IntervalMass>(rows.size(), {-kInfinity, 0})};
+                    std::vector<double>(rows.size(), -kInfinity)};
   for (size_t i = 0; i < rows.size(); ++i)
     for (uint64_t m = 0; m < count; ++m)
       std::ranges::copy(rows[i].x, out.rows.begin() + static_cast<std::ptrdiff_t>((i * count + m) * d));
@@ -277,7 +353,7 @@ IntervalDraws IntervalMeasure::draws(std::span<const IntervalRow> rows, uint64_t
     return (static_cast<double>(m) + start - std::floor(start)) / static_cast<double>(count);
   };
   const auto take_nodes = [&](size_t i, const PredictiveNodes& n) {
-    out.mass[i] = {n.log_normalizer, n.error};
+    out.log_mass[i] = n.log_normalizer;
     // The mass of a node is spread over the part of its cell that its weight stands for.
     const IntervalCell& cell = rows[i].cells[0];
     const std::vector<double>& weight = cell_rule(1).weight;
@@ -304,11 +380,11 @@ IntervalDraws IntervalMeasure::draws(std::span<const IntervalRow> rows, uint64_t
     }
   };
   const auto take_draws = [&](size_t i, std::span<const float> x, std::span<const double> log_weight) {
-    WeightSum sum;
+    LogSumExp sum;
     for (const double w : log_weight) sum.add(w);
-    out.mass[i] = {sum.log_mean(), sum.error()};
-    const double total = sum.first.value();
+    const double total = sum.value();
     if (std::isinf(total)) return;
+    out.log_mass[i] = total - std::log(static_cast<double>(log_weight.size()));
     double below = std::exp(log_weight[0] - total);
     size_t k = 0;
     for (uint64_t m = 0; m < count; ++m) {
@@ -317,7 +393,8 @@ IntervalDraws IntervalMeasure::draws(std::span<const IntervalRow> rows, uint64_t
                         out.rows.begin() + static_cast<std::ptrdiff_t>((i * count + m) * d));
     }
   };
-  each(rows, std::clamp(32 * count, kLeastWeighed, kMassDraws), score, take_nodes, take_draws);
+  each(rows, std::clamp(32 * count, kLeastWeighed, kMassDraws), Streams::of_place, score, take_nodes,
+       take_draws);
   return out;
 }
 
@@ -341,9 +418,12 @@ IntervalStore::IntervalStore(const IntervalPart& part, std::span<const uint64_t>
       part.rows, kDraws, [&q](const Points& x, std::span<double> s) { density_log_prob(q, x, s); });
   draws_ = std::move(drawn.rows);
   for (size_t i = 0; i < part.rows.size(); ++i) {
-    if (std::isinf(drawn.mass[i].log_mass)) continue;
+    if (std::isinf(drawn.log_mass[i])) {
+      lost_.insert(rows[part.place[i]]);
+      continue;
+    }
     slot_[rows[part.place[i]]] = i;
-    log_masses_ += drawn.mass[i].log_mass + part.log_scale[i];
+    log_masses_ += drawn.log_mass[i] + part.log_scale[i];
   }
   if (!has_log_q) return;
   log_q_.resize(part.rows.size() * kDraws);

@@ -1,14 +1,18 @@
 // Rows of which some coordinates are known to lie in intervals alone (interval-censored). The likelihood of
 // such a row is a mass,
 //     log p(x_o, I) = log of the integral over I of p(x_o, x_c) dx_c,
-// by quadrature where one coordinate is censored. Where several are, by draws: of one coordinate after the
-// other from truncated normal distributions whose moments are those of the proposal given what came before
-// (Geweke 1991; Hajivassiliou, McFadden & Ruud 1996; Keane 1994), a little broader, r(x_c):
+// by quadrature where one coordinate is censored. Where several are, by draws: half of them of one coordinate
+// after the other from truncated distributions whose moments are those of the proposal given what came before
+// (Geweke 1991; Hajivassiliou, McFadden & Ruud 1996; Keane 1994), half of every coordinate for itself from
+// sixteen parts of its distribution under the proposal, so that modes are met. Both are Student's with two
+// degrees of freedom, so that weights stay bounded under tails as heavy. With the density r of both together
+// (Veach & Guibas 1995)
 //     log p(x_o, I) = log mean_m exp(s(x_o, x_m) - log r(x_m)).
 #pragma once
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,13 +42,14 @@ IntervalPart interval_part(const PointSource& data, std::span<const uint64_t> ro
 
 struct IntervalMass {
   double log_mass = 0;
-  double error = 0;  // estimated, of the quadrature; standard error, of draws
+  double error = 0;          // estimated, of the quadrature; of draws, half of the 95% interval
+  bool is_doubtful = false;  // the weights have no variance (ParetoTail): the error may be far larger
 };
 
 // Draws of the censored coordinates given what is known of the row.
 struct IntervalDraws {
   std::vector<float> rows;  // of every row `count`, one row after the other
-  std::vector<IntervalMass> mass;
+  std::vector<double> log_mass;
 };
 
 using PointScores = std::function<void(const Points&, std::span<double>)>;
@@ -54,7 +59,7 @@ class IntervalMeasure {
   // `support`: where scores are finite. The proposal says where the mass is.
   IntervalMeasure(const Density& proposal, const Support& support, uint64_t seed);
 
-  // -inf where what is known is outside the support.
+  // -inf where what is known is outside the support. A row has the same mass wherever it stands.
   std::vector<IntervalMass> masses(std::span<const IntervalRow> rows, const PointScores& score) const;
   // At even steps of their distribution function, whose start differs from row to row (one censored
   // coordinate); by resampling (several). Rows without mass: the numbers that stood there.
@@ -69,15 +74,16 @@ class IntervalMeasure {
     double mean, scale;
   };
   friend class IntervalSlices;
+  enum class Streams { of_content, of_place };  // random numbers of a row
 
   IntervalRow inside(const IntervalRow& row) const;
   bool is_possible(const IntervalRow& row) const;
   Bin conditional(const IntervalRow& row) const;  // of the one censored coordinate
   template <class Take>
   void weigh(std::span<const IntervalRow> rows, std::span<const size_t> chosen, uint64_t pool,
-             const PointScores& score, const Take& take) const;
+             Streams streams, const PointScores& score, const Take& take) const;
   template <class TakeNodes, class TakeDraws>
-  void each(std::span<const IntervalRow> rows, uint64_t pool, const PointScores& score,
+  void each(std::span<const IntervalRow> rows, uint64_t pool, Streams streams, const PointScores& score,
             const TakeNodes& nodes, const TakeDraws& drawn) const;
 
   Support support_;
@@ -94,7 +100,8 @@ void complete_rows(const IntervalPart& part, const Density& q, uint64_t seed, st
 // Draws of the proposal for rows in training. With the energy s and draws x_m of the proposal q given what is
 // known,
 //     grad log p(x_o, I) = E_p grad s(x_o, x_c) = E_q [ (p/q) grad s ] / E_q [ p/q ],
-// so that a step takes for every row one of its draws, with a chance in proportion to exp(s - log q).
+// so that a step takes for every row one of its draws, with a chance in proportion to exp(s - log q): a ratio
+// of two means over few draws, the same ones in the whole run, whose bias is of the order of 1 / kDraws.
 class IntervalStore {
  public:
   static constexpr uint64_t kDraws = 16;
@@ -106,6 +113,8 @@ class IntervalStore {
   bool empty() const { return slot_.empty(); }
   uint64_t rows() const { return slot_.size(); }  // with mass under q
   bool has(uint64_t row) const { return slot_.contains(row); }
+  // Those without: nothing of what is known of them is possible under q.
+  const std::set<uint64_t>& lost() const { return lost_; }
   // In place of the censored coordinates of these rows.
   void complete(std::span<const uint64_t> rows, uint64_t step, const PointScores& score,
                 std::span<float> points) const;
@@ -118,6 +127,7 @@ class IntervalStore {
   uint64_t seed_;
   uint32_t dimension_;
   std::map<uint64_t, size_t> slot_;  // of a row
+  std::set<uint64_t> lost_;
   std::vector<float> draws_;
   std::vector<double> log_q_;
   double log_masses_ = 0;

@@ -86,6 +86,56 @@ TEST(IntervalCells, WordsStayWords) {
   EXPECT_EQ(mixed->categories()[0].size(), 2u);
 }
 
+// Names that are numbers or look like intervals: intervals stay in their rows, and tables without any are as
+// they were.
+TEST(IntervalCells, LeaveTheHeaderAsItIs) {
+  const Scratch scratch;
+  const auto numbered = open_points(scratch.file("a.csv", "a,2020\n1,2..4\n5,6\n7,8..\n"));
+  EXPECT_EQ(numbered->names(), (std::vector<std::string>{"a", "2020"}));
+  EXPECT_EQ(numbered->rows(), 3u);
+  expect_cell(*numbered, 0, 1, 2, 4);
+  EXPECT_TRUE(numbered->intervals(1).empty());
+  expect_cell(*numbered, 2, 1, 8, INFINITY);
+  const auto bins = open_points(scratch.file("b.csv", "0..5,5..10\n1,6\n2,7\n"));
+  EXPECT_EQ(bins->names(), (std::vector<std::string>{"0..5", "5..10"}));
+  EXPECT_EQ(bins->rows(), 2u);
+  EXPECT_FALSE(bins->has_intervals());
+  for (const char* second : {"1,6,3", "1..2,6,3"}) {
+    const auto named =
+        open_points(scratch.file("c.csv", std::string("0..5,5..10,rest\n") + second + "\n2,7,4\n"));
+    EXPECT_EQ(named->names(), (std::vector<std::string>{"0..5", "5..10", "rest"})) << second;
+    EXPECT_EQ(named->rows(), 2u) << second;
+    EXPECT_TRUE(named->intervals(1).empty());
+  }
+  // The first row of a table without names may be intervals alone.
+  const auto bare = open_points(scratch.file("d.csv", "0..1,2..\n3,4\n5..6,7\n"));
+  EXPECT_TRUE(bare->names().empty());
+  EXPECT_EQ(bare->rows(), 3u);
+  EXPECT_EQ(bare->intervals(0).size(), 2u);
+  expect_cell(*bare, 2, 0, 5, 6);
+}
+
+TEST(IntervalCells, StandWhereTheirFieldsDo) {
+  const Scratch scratch;
+  const std::string quoted = opening_error(scratch.file("a.csv", "x,y\n1..2,3\n\"1\"\"..2\",4\n"));
+  EXPECT_NE(quoted.find("a.csv:3: in column 'x': found '1\"..2', expected a number or an interval"),
+            std::string::npos)
+      << quoted;
+  const auto commas = open_points(scratch.file("b.csv", "x;y;z\n1;\"1,5e1..2e1\";7\n2;3,5;8..9\n"));
+  EXPECT_EQ(numbers_of(*commas), (std::vector<float>{1, 17.5f, 7, 2, 3.5f, 8.5f}));
+  expect_cell(*commas, 0, 1, 15, 20);
+}
+
+TEST(IntervalCells, AreWiderThanAFloat) {
+  const Scratch scratch;
+  const std::string narrow = opening_error(scratch.file("a.csv", "x,y\n1,2\n0.1..0.100000001,5\n"));
+  EXPECT_NE(
+      narrow.find("a.csv:3: in column 'x': found the interval '0.1..0.100000001', whose ends are the same "
+                  "32-bit float; give a number or a wider interval"),
+      std::string::npos)
+      << narrow;
+}
+
 TEST(IntervalCells, WhatIsNoneIsNamed) {
   const Scratch scratch;
   const std::string swapped = opening_error(scratch.file("a.csv", "x,y\n1,2\n5..2,3\n"));

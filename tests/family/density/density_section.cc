@@ -1,9 +1,12 @@
 #include "family/density/density_section.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "family/density/density_figure.h"
 #include "family/density/shown_density.h"
 #include "math/parallel.h"
 
@@ -39,6 +42,33 @@ TEST(DensitySection, HasCardsAndFigures) {
   EXPECT_EQ(document.sections[0].figures[1].id, "normalizer_estimates");
   EXPECT_TRUE(document.notes.empty());
   for (const ReportFigure& figure : document.sections[0].figures) EXPECT_FALSE(figure.look.empty());
+}
+
+// Half of the rows are censored at 0: figures have them above it, and not all at one place.
+TEST(DensitySection, RowsWithIntervalsAreNoData) {
+  const DensityModel model = shown_normal(1);
+  std::vector<float> values;
+  IntervalRows intervals;
+  RandomStream random(7);
+  for (uint64_t i = 0; i < 400; ++i) {
+    const double x = 2 * random.normal();
+    values.push_back(static_cast<float>(std::min(x, 0.0)));
+    if (x > 0) intervals[i] = {{0, 0, HUGE_VALF}};
+  }
+  const uint64_t censored = intervals.size();
+  const auto data = make_point_source(1, std::move(values), {}, {}, {}, std::move(intervals));
+  const DensityPoints points = density_points(model, *data, 3);
+  EXPECT_EQ(points.completed, censored);
+  EXPECT_EQ(std::ranges::count(points.data, 0.0f), 0);
+  // The mean beyond 0 of the proposal, N(0, 2.4^2), within five standard errors.
+  double sum = 0;
+  for (uint64_t i = 0; i < 400; ++i)
+    if (!data->intervals(i).empty()) sum += static_cast<double>(points.data[i]);
+  EXPECT_NEAR(sum / static_cast<double>(censored), 2.4 * std::sqrt(2 / M_PI), 0.6);
+  const ReportDocument document = document_of(model, *data);
+  EXPECT_NE(document.notes[0].find(fmt::format("{} of the rows shown have intervals", censored)),
+            std::string::npos);
+  EXPECT_NE(card(document, "nll_exact").source.find("(95%) of the masses of intervals"), std::string::npos);
 }
 
 TEST(DensitySection, SaysWhatPartTheRowsHad) {

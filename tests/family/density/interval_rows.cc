@@ -5,9 +5,11 @@
 #include <numeric>
 
 #include "family/density/density_evaluation.h"
+#include "family/density/train/density_normalizer.h"
 #include "family/density/train/density_trainer.h"
 #include "proposal/density/elliptical.h"
 #include "proposal/density/gaussian_mixture.h"
+#include "proposal/density/products.h"
 #include "small_models.h"
 
 namespace selfnorm {
@@ -28,6 +30,12 @@ std::shared_ptr<const Density> correlated(double r) {
 
 PointScores scores_of(const Density& q) {
   return [&q](const Points& x, std::span<double> s) { density_log_prob(q, x, s); };
+}
+
+std::vector<uint64_t> numbered(uint64_t begin, uint64_t end) {
+  std::vector<uint64_t> out(end - begin);
+  std::iota(out.begin(), out.end(), begin);
+  return out;
 }
 
 TEST(IntervalMeasure, OfOneCoordinateIsTheGaussianMass) {
@@ -67,8 +75,8 @@ TEST(IntervalMeasure, OfSeveralCoordinatesIsKnownToItsError) {
       mass += 1e-4 * std::exp(slice_mass(z, r, 0.25, HUGE_VAL));
     }
     const IntervalMass found = measure.masses(rows, scores_of(*q))[0];
-    EXPECT_LT(found.error, 0.02);
-    EXPECT_NEAR(found.log_mass, std::log(mass), 5 * found.error + 1e-6) << r;
+    EXPECT_LT(found.error, 0.05);
+    EXPECT_NEAR(found.log_mass, std::log(mass), 2 * found.error) << r;
   }
 }
 
@@ -99,6 +107,81 @@ TEST(IntervalMeasure, EndsWhereTheSupportEnds) {
   EXPECT_NEAR(found[0].log_mass, std::log(0.25), 1e-4);
   EXPECT_EQ(found[1].log_mass, -HUGE_VAL);
   EXPECT_EQ(found[2].log_mass, -HUGE_VAL);
+}
+
+// x_1, x_2 of Student's distribution with two degrees of freedom: at the same radius x ~ N(0, 2 / v), v ~
+// chi-squared with two degrees, P(x_1 > a, x_2 > a) = E P(z > a sqrt(v / 2))^2 with v / 2 ~ exponential.
+double student_corner(double a) {
+  double mass = 0;
+  for (int i = 0; i < 2'000'000; ++i) {
+    const double u = 5e-7 * (i + 0.5), w = u * u * u;  // fine where w is small
+    const double half = -std::log1p(-w);
+    const double z = phi(-a * std::sqrt(half));
+    mass += 5e-7 * 3 * u * u * z * z;
+  }
+  return mass;
+}
+
+// Heavier tails than those of normal draws, whose weights would have no variance; the whole plane but a
+// corner is no more than all.
+TEST(IntervalMeasure, OfSeveralCoordinatesHasHeavyTails) {
+  const StudentT q(2, {0, 0}, PrecisionRoot::of_covariance(2, std::vector<double>{1, 0, 0, 1}));
+  std::vector<IntervalRow> rows;
+  std::vector<double> truth;
+  for (const float a : {2.0f, 10.0f, 40.0f}) {
+    rows.push_back({{a, a}, {{0, a, HUGE_VALF}, {1, a, HUGE_VALF}}});
+    truth.push_back(std::log(student_corner(static_cast<double>(a))));
+  }
+  for (const uint64_t seed : {1, 2, 3, 4}) {
+    const auto found = IntervalMeasure(q, Support::reals(), seed).masses(rows, scores_of(q));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_LT(found[i].error, 0.15) << i;
+      EXPECT_NEAR(found[i].log_mass, truth[i], 2 * found[i].error) << i;
+    }
+  }
+}
+
+// Two clusters, which one normal distribution around both hardly meets: every interval has one of them, or
+// both.
+TEST(IntervalMeasure, OfSeveralCoordinatesMeetsModes) {
+  const double c = 5;
+  const auto root = PrecisionRoot(PrecisionRoot::Shape::full, 2, {10, 0, 10});
+  const GaussianMixture q({{std::log(0.5), std::log(0.5)}, {c, c, -c, -c}, {root, root}}, 0);
+  const std::vector<IntervalRow> rows{{{0, 0}, {{0, -HUGE_VALF, 100}, {1, -HUGE_VALF, 100}}},
+                                      {{1, 1}, {{0, 0, HUGE_VALF}, {1, 0, HUGE_VALF}}}};
+  for (const uint64_t seed : {1, 2, 3, 4}) {
+    const auto found = IntervalMeasure(q, Support::reals(), seed).masses(rows, scores_of(q));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_LT(found[i].error, 0.15) << i;
+      EXPECT_NEAR(found[i].log_mass, i == 0 ? 0 : std::log(0.5), 2 * found[i].error) << i;
+    }
+  }
+}
+
+TEST(IntervalMeasure, WeightsWithoutVarianceAreDoubted) {
+  const auto q = correlated(0);
+  const std::vector<IntervalRow> rows{{{0, 0}, {{0, 0, HUGE_VALF}, {1, 0, HUGE_VALF}}}};
+  const IntervalMeasure measure(*q, Support::reals(), 1);
+  EXPECT_FALSE(measure.masses(rows, scores_of(*q))[0].is_doubtful);
+  // Tails of 1 / x^1.2, against 1 / x^3 of the draws.
+  const auto heavy = [](const Points& x, std::span<double> s) {
+    for (uint64_t i = 0; i < x.rows; ++i)
+      s[i] = -1.2 *
+             (std::log1p(static_cast<double>(x.row(i)[0])) + std::log1p(static_cast<double>(x.row(i)[1])));
+  };
+  EXPECT_TRUE(measure.masses(rows, heavy)[0].is_doubtful);
+}
+
+TEST(IntervalMeasure, IsThatOfTheRowWhereverItStands) {
+  const auto q = correlated(0.5);
+  const IntervalMeasure measure(*q, Support::reals(), 3);
+  const IntervalRow row{{0, 0}, {{0, -0.5f, 1}, {1, 0.25f, HUGE_VALF}}};
+  const IntervalRow other{{0, 0}, {{0, -0.5f, 2}, {1, 0.25f, HUGE_VALF}}};
+  const std::vector<IntervalRow> rows{row, other, row};
+  const auto found = measure.masses(rows, scores_of(*q));
+  EXPECT_EQ(found[0].log_mass, found[2].log_mass);
+  EXPECT_EQ(found[0].log_mass, measure.masses({&row, 1}, scores_of(*q))[0].log_mass);
+  EXPECT_EQ(found[1].log_mass, measure.masses({&other, 1}, scores_of(*q))[0].log_mass);
 }
 
 // The distribution function of draws is uniform: the least and largest distance of 400 is that of their
@@ -148,6 +231,78 @@ TEST(IntervalRows, AreJudgedInTheUnitsOfTheData) {
   EXPECT_LT(e.nll_low, e.nll - e.interval_error / 2);
 }
 
+// With a log Z that is too small by 0.1 a row of which nothing is known but the sides has no mass above 1.
+TEST(IntervalRows, AllOfARowIsAProbability) {
+  const DensityModel model = small_model(quadratic({0, 0}, {1, 1}), std::make_shared<SmallNormal>(2, 0, 1.2),
+                                         2 * log_normal_volume(1) - 0.1);
+  const auto data = make_point_source(2, {0, 0, 0, 0}, {}, {}, {},
+                                      {{0, {{0, -9, 9}, {1, -9, 9}}}, {1, {{0, 0, 9}, {1, 0, 9}}}});
+  const std::vector<double> found = DensityScorer(model, *data).all().log_p;
+  EXPECT_EQ(found[0], 0);
+  EXPECT_NEAR(found[1], std::log(0.25) + 0.1, 0.05);
+}
+
+// Of a proposal in a box, rows whose intervals are beyond it.
+TEST(IntervalRows, WithoutMassAreToldFromNumbers) {
+  const auto data = make_point_source(1, {0, 2, 1}, {}, {}, {}, {{1, {{0, 1, 3}}}, {2, {{0, 60, 70}}}});
+  const std::vector<uint64_t> rows{0, 1, 2};
+  DensityOptions options;
+  options.objective = "fit";
+  options.proposal = "gaussian";
+  options.lower = {-1};
+  options.upper = {1};
+  const auto cut = make_point_source(1, {0, 0.5f, -0.5f, 0.25f, 1}, {"a"}, {}, {}, {{4, {{0, 1, 3}}}});
+  TrainObserver observer;
+  try {
+    train_density(*cut, numbered(0, 5), {}, options, CheckpointOptions(), observer);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("row 4 (from 0) has the interval 1..3 in column 'a', nothing of which is below"),
+              std::string::npos)
+        << error.what();
+  }
+  // What is no row of training is left out of the checks.
+  options.proposal = "uniform";
+  options.objective = "snl";
+  options.energy = "mlp:4";
+  DensityProblem problem(*cut, numbered(0, 4), numbered(4, 5), options);
+  const DensityValidation validation(problem, numbered(4, 5));
+  EXPECT_EQ(validation.outside(), 1u);
+  EXPECT_FALSE(validation.present());
+  // Under a density that has an end nothing beyond it is possible.
+  const UniformBox ended({-1}, {1});
+  const IntervalStore store(interval_part(*data, rows, {}, Support::reals()), rows, ended, 1, false);
+  EXPECT_EQ(store.lost(), (std::set<uint64_t>{1, 2}));
+  EXPECT_EQ(store.rows(), 0u);
+}
+
+// Of what is known the part in the box counts: -1..0.2 is 0..0.2.
+TEST(IntervalRows, AreCutToTheBox) {
+  std::vector<float> values;
+  IntervalRows intervals;
+  RandomStream random(5);
+  for (uint64_t i = 0; i < 400; ++i) {
+    const double x = std::abs(random.normal());
+    if (i % 4 == 0 && x < 0.2) intervals[i] = {{0, -1, 0.2f}};
+    values.push_back(intervals.contains(i) ? -0.4f : static_cast<float>(x));
+  }
+  ASSERT_FALSE(intervals.empty());
+  const auto data = make_point_source(1, std::move(values), {}, {}, {}, std::move(intervals));
+  DensityOptions options;
+  options.objective = "fit";
+  options.proposal = "gaussian";
+  options.lower = {0};
+  options.upper = {HUGE_VAL};
+  TrainObserver observer;
+  const DensityResult result =
+      train_density(*data, numbered(0, 400), {}, options, CheckpointOptions(), observer);
+  const auto known =
+      make_point_source(1, {-0.4f, 0.1f}, {}, {}, {}, {{0, {{0, -1, 0.2f}}}, {1, {{0, 0, 0.2f}}}});
+  const std::vector<double> log_p = DensityScorer(result.model, *known).all().log_p;
+  EXPECT_NEAR(log_p[0], log_p[1], 1e-4);
+}
+
 TEST(IntervalRows, AreForRealNumbers) {
   const auto data = make_point_source(2, {1, 2, 1, 0}, {"a", "b"}, {}, {}, {{1, {{1, 0, 1}}}});
   const std::vector<uint64_t> rows{0, 1};
@@ -181,12 +336,6 @@ std::unique_ptr<PointSource> censored_normal(uint64_t count, std::vector<double>
     values.push_back(intervals.contains(i) ? std::max(intervals[i][0].low, 6.0f) : static_cast<float>(x));
   }
   return make_point_source(1, std::move(values), {}, {}, {}, std::move(intervals));
-}
-
-std::vector<uint64_t> numbered(uint64_t begin, uint64_t end) {
-  std::vector<uint64_t> out(end - begin);
-  std::iota(out.begin(), out.end(), begin);
-  return out;
 }
 
 TEST(IntervalRows, ACensoredGaussianIsRecovered) {

@@ -74,7 +74,7 @@ DensityValidation::DensityValidation(DensityProblem& problem, std::span<const ui
   for (uint64_t i = 0; i < chosen.size(); ++i) {
     const std::span<const float> row = std::span(all).subspan(i * d, d);
     if (intervals_.has(chosen[i])) continue;
-    if (contains(support, row))
+    if (contains(support, row) && !intervals_.lost().contains(chosen[i]))
       rows_.insert(rows_.end(), row.begin(), row.end());
     else
       ++outside_;

@@ -94,14 +94,49 @@ ColumnReading DensityProblem::reading_of(std::span<const uint64_t> rows) const {
   for (uint64_t first = 0; first < rows.size(); first += kBlock) {
     const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));
     block.resize(part.size() * d);
-    data_.read(part, block);
+    read_inside(part, block);
     for (uint64_t i = 0; i < part.size(); ++i) moments.add({block.data() + i * d, d});
   }
   return moments;
 }
 
+// Of an interval the part in the box.
+IntervalCell DensityProblem::in_box(const IntervalCell& cell) const {
+  if (options_.lower.size() != data_.columns()) return cell;
+  return {cell.column, std::max(cell.low, static_cast<float>(options_.lower[cell.column])),
+          std::min(cell.high, static_cast<float>(options_.upper[cell.column]))};
+}
+
+void DensityProblem::read_inside(std::span<const uint64_t> rows, std::span<float> out) const {
+  data_.read(rows, out);
+  if (!has_intervals() || options_.lower.empty()) return;
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (const IntervalCell& cell : data_.intervals(rows[i])) {
+      const IntervalCell part = in_box(cell);
+      float& x = out[i * data_.columns() + cell.column];
+      if (!(part.low < part.high) || (x > part.low && x < part.high)) continue;
+      x = std::isinf(part.low) ? part.high : std::isinf(part.high) ? part.low : part.low / 2 + part.high / 2;
+    }
+}
+
+void DensityProblem::check_intervals(std::span<const uint64_t> rows) const {
+  if (!has_intervals() || options_.lower.empty()) return;
+  for (const uint64_t row : rows)
+    for (const IntervalCell& cell : data_.intervals(row)) {
+      const IntervalCell part = in_box(cell);
+      if (part.low < part.high) continue;
+      throw_error(
+          "row {} (from 0) has the interval {}..{} in column {}, {}; leave such rows out, or give other ends",
+          data_.number(row), cell.low, cell.high,
+          data_.names().empty() ? std::to_string(cell.column) : "'" + data_.names()[cell.column] + "'",
+          with_options(cell.high <= part.low ? "nothing of which is above `lower`"
+                                             : "nothing of which is below `upper`"));
+    }
+}
+
 void DensityProblem::look_at(std::span<const uint64_t> rows, std::span<const uint64_t> valid_rows) {
   const uint32_t d = data_.columns();
+  check_intervals(rows);
   const ColumnReading moments = reading_of(rows), held_out = reading_of(valid_rows);
   if (has_box()) check_box(moments);
   if (options_.geometry.sphere != PointGeometry::Sphere::none) {
@@ -287,7 +322,7 @@ bool DensityProblem::wants_standardisation() const {
 
 void DensityProblem::read(std::span<const uint64_t> rows, std::vector<float>& out) const {
   out.resize(rows.size() * data_.columns());
-  data_.read(rows, out);
+  read_inside(rows, out);
   if (!standardisation_.mean.empty()) standardisation_.apply({out.data(), rows.size(), data_.columns()}, out);
 }
 

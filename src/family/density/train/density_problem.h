@@ -65,6 +65,10 @@ class DensityProblem {
   static constexpr uint64_t kBlock = 4096;  // rows looked at together
 
   void look_at(std::span<const uint64_t> rows, std::span<const uint64_t> valid_rows);
+  IntervalCell in_box(const IntervalCell& cell) const;
+  void read_inside(std::span<const uint64_t> rows, std::span<float> out) const;
+  // Throws Error naming the row for an interval outside the box.
+  void check_intervals(std::span<const uint64_t> rows) const;
   ColumnReading reading_of(std::span<const uint64_t> rows) const;
   std::vector<uint32_t> column_levels(const ColumnReading& moments, const std::vector<bool>& is_binary) const;
   void look_at_columns(const ColumnReading& moments, std::vector<uint32_t> levels);

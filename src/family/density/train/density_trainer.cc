@@ -50,6 +50,18 @@ uint64_t first_interval(const PointSource& data) {
   return data.number(std::min(row, data.rows() - 1));
 }
 
+[[noreturn]] void fail_without_mass(const PointSource& data, uint64_t row) {
+  std::string known;
+  for (const IntervalCell& cell : data.intervals(row))
+    known += fmt::format(
+        "{}{}..{} in column {}", known.empty() ? "" : ", ", cell.low, cell.high,
+        data.names().empty() ? std::to_string(cell.column) : "'" + data.names()[cell.column] + "'");
+  throw_error(
+      "row {} (from 0) has the interval {}, where the proposal has no mass: leave the row out, or take a "
+      "proposal that reaches there (`proposal mixture:8`)",
+      data.number(row), known);
+}
+
 constexpr uint64_t kRememberEvery = 20;  // steps
 constexpr uint64_t kDriftsShown = 3, kMostDrifts = 20;
 constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
@@ -86,10 +98,11 @@ class DensityTraining final : public Problem {
     plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / kChecks);
     plan_.checks = plan_.keeps_best = validation_.present();
     plan_.patience = options_.patience;
-    if (intervals_.empty())
-      open_device();
-    else
+    if (!intervals_.lost().empty()) fail_without_mass(data, *intervals_.lost().begin());
+    if (data.has_intervals())
       refuse_device("a GPU takes no rows with intervals");
+    else
+      open_device();
   }
 
   const Plan& plan() const override { return plan_; }

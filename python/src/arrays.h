@@ -1,5 +1,5 @@
 // numpy arrays, sparse rows and lists of str as the data of the C++ interface, where they are; vectors of the
-// interface as arrays that own them.
+// interface as arrays that own them, its reports as dicts.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -97,6 +97,16 @@ py::array owned_rows(std::vector<T>&& values, uint64_t rows) {
   const auto n = static_cast<py::ssize_t>(rows);
   const py::ssize_t width = n == 0 ? 0 : static_cast<py::ssize_t>(values.size()) / n;
   return owned(std::move(values), {n, width});
+}
+
+inline py::dict dict_of(const AuditReport& a) {
+  using namespace py::literals;
+  return py::dict("kind"_a = a.kind, "rows"_a = a.rows, "mean"_a = a.mean, "deviation"_a = a.deviation,
+                  "rms"_a = a.rms, "least"_a = a.least, "largest"_a = a.largest, "quantiles"_a = a.quantiles,
+                  "eps"_a = a.eps, "rho"_a = a.rho, "confidence"_a = a.confidence, "exceed"_a = a.exceed,
+                  "rho_bound"_a = a.rho_bound, "smallest_eps"_a = a.smallest_eps, "certified"_a = a.certified,
+                  "variance"_a = a.variance, "lossless_variance"_a = a.lossless_variance,
+                  "nll_exact"_a = a.nll_exact, "nll_given"_a = a.nll_given, "accuracy"_a = a.accuracy);
 }
 
 // The call without the lock of the interpreter.

@@ -18,16 +18,6 @@ ScoreKind kind_of(const std::string& name) {
   throw Error("found the kind '" + name + "'; expected raw, exact or amortised");
 }
 
-py::dict dict_of(const AuditReport& a) {
-  using namespace py::literals;
-  return py::dict("kind"_a = a.kind, "rows"_a = a.rows, "mean"_a = a.mean, "deviation"_a = a.deviation,
-                  "rms"_a = a.rms, "least"_a = a.least, "largest"_a = a.largest, "quantiles"_a = a.quantiles,
-                  "eps"_a = a.eps, "rho"_a = a.rho, "confidence"_a = a.confidence, "exceed"_a = a.exceed,
-                  "rho_bound"_a = a.rho_bound, "smallest_eps"_a = a.smallest_eps, "certified"_a = a.certified,
-                  "variance"_a = a.variance, "lossless_variance"_a = a.lossless_variance,
-                  "nll_exact"_a = a.nll_exact, "nll_given"_a = a.nll_given, "accuracy"_a = a.accuracy);
-}
-
 template <class Model>
 py::class_<Model> declared(py::module_& m, const char* name) {
   return py::class_<Model>(m, name)

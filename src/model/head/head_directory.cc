@@ -278,8 +278,9 @@ std::string made_directory(const std::string& out, const std::string& like) {
 bool is_head_directory(const std::string& path) {
   std::error_code none;
   if (!fs::is_directory(path, none) || !fs::exists(path + "/" + kConfig, none)) return false;
-  return fs::exists(path + "/" + kSingle, none) ? is_head_file(path + "/" + kSingle)
-                                                : fs::exists(path + "/" + kIndex, none);
+  return fs::exists(path + "/" + kSingle, none)
+             ? is_head_file(path + "/" + kSingle)
+             : fs::exists(path + "/" + kIndex, none) && !is_shard_index(path + "/" + kIndex);
 }
 
 void check_new_directory(const std::string& directory, const std::string& out) {

@@ -21,7 +21,7 @@ bool is_of_lines(Format format) {
 class LiveBlocks {
  public:
   LiveBlocks(const std::string& path, ReadOptions options)
-      : input_(Input::open(path)), options_(std::move(options)), buffer_(kBytesAtOnce, '\0') {}
+      : input_(open_rows(path, options)), options_(std::move(options)), buffer_(kBytesAtOnce, '\0') {}
 
   void run(const std::function<void(const RowBlock&)>& visit) {
     bool is_end = false;

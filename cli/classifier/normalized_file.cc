@@ -10,6 +10,7 @@
 #include "model/parameters.h"
 #include "output.h"
 #include "run/run_record.h"
+#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -77,7 +78,9 @@ void note_before(const Arguments& arguments, const StatesPlace& place, const std
 
 std::string normalized_path(const std::string& out, const std::string& model) {
   if (!out.empty()) return out;
-  const std::filesystem::path path = model;
+  const size_t stem = model.size() - runtime::kShardIndexEnding.size();
+  const std::filesystem::path path =
+      model.ends_with(runtime::kShardIndexEnding) ? model.substr(0, stem) + ".safetensors" : model;
   return (path.parent_path() / (path.stem().string() + "-normalized" + path.extension().string())).string();
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/failure.h"
+#include "base/interruption.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/ladder_report.h"
 #include "classifier/model_header.h"
@@ -16,6 +17,7 @@
 #include "family/classifier/network/classifier_rows.h"
 #include "grammar/option_list.h"
 #include "model/encoder.h"
+#include "model/safetensors_writer.h"
 #include "objective/registry.h"
 #include "output.h"
 #include "run/model_document.h"
@@ -334,6 +336,7 @@ class ClassifierTraining final : public Training {
     own.bias = result_.shard.part_of(own.bias, 1);
     save_model_part(own, result_.shard, path);
     save_model_index(own, result_.shard, path);
+    place_model_shards(path);
   }
   bool is_split() const override { return result_.shard.exists() && !result_.shard.is_whole(); }
 
@@ -355,13 +358,16 @@ class ClassifierTraining final : public Training {
     job_ = current_communicator();
     const std::string index = (std::filesystem::path(checkpoint).parent_path() / kModelIndexName).string();
     round_as_stored(result_.model);
-    if (job_->is_first()) remove_model_shards(index);
-    job_->any(false);
-    save_model_part(result_.model, result_.shard, index);
-    job_->any(false);
+    job_->share_work(
+        [&] {
+          const CommunicatorScope together(job_);
+          const InterruptionScope until_the_end(Interruptions::put_off);
+          save_model_part(result_.model, result_.shard, index);
+        },
+        {});
     if (!job_->is_first()) return;
     save_model_index(result_.model, result_.shard, index);
-    result_.model = load_model(index);
+    result_.model = load_model(unfinished_index(index));
   }
   RowsPart part_of_audited() const {
     return is_held_out_ ? part_of_valid(given_.train, given_.valid) : RowsPart::kTrained;

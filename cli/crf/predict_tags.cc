@@ -151,7 +151,7 @@ int predict_tags(const Arguments& arguments) {
   const std::string& format = arguments.reader.format;
   CrfModel model = open_crf(given.model, format == "sentences" ? "auto" : format).model;
   warn_of_doubt(given.data, sentences_doubt(given.data));
-  auto input = Input::open(given.data);
+  auto input = Input::open(given.data, Headers::none);
   const std::string name = input->name();
   auto started = std::make_unique<StartedSource>(std::move(input));
   const bool looks_raw = format == "auto" && is_sentence(started->first_line(), model.encoder.labels);

@@ -19,7 +19,7 @@
 #include "document/document.h"
 #include "interruption.h"
 #include "math/parallel.h"
-#include "model/model_file.h"
+#include "model/safetensors_writer.h"
 #include "run/progress_line.h"
 
 namespace selfnorm::cli {
@@ -65,7 +65,7 @@ bool is_dead(const std::string& process) {
   return number == getpid() || (number > 0 && kill(static_cast<pid_t>(number), 0) != 0 && errno == ESRCH);
 }
 
-// What a killed process was writing: NAME.tmp-PID-N.
+// What a killed process was writing: NAME.tmp-PID-N, and parts of a model.
 void remove_unfinished(const std::string& path) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
@@ -76,6 +76,7 @@ void remove_unfinished(const std::string& path) {
       if (file.starts_with(start) && is_dead(file.substr(start.size()))) fs::remove(entry.path(), ignored);
     }
   }
+  remove_unfinished_shards(path + "/" + kModelIndexName);
 }
 
 constexpr double kOperationsPerSecond = 3e8;  // of a thread, on the slow side
@@ -128,6 +129,9 @@ void RunDirectory::check_new() const {
         "another --out",
         path_, name);
   }
+  if (has(kModelIndexName) && !is_shard_index(file(kModelIndexName)))
+    throw_error("{}: found the index of a model that selfnorm did not write; expected another --out",
+                file(kModelIndexName));
 }
 
 // Nothing where there is no directory yet. File systems without locks go without.
@@ -141,6 +145,7 @@ void RunDirectory::lock() {
 
 // Unlocked last: what is removed is ours.
 RunDirectory::~RunDirectory() {
+  if (lock_ >= 0) remove_unfinished_shards(file(kModelIndexName));
   if (is_interrupted()) suspend();
   if (!is_kept_ && !has(kCheckpointName)) {
     if (has_begun_ && mode_ != Mode::kResume) {

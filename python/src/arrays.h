@@ -99,7 +99,7 @@ py::array owned_rows(std::vector<T>&& values, uint64_t rows) {
   return owned(std::move(values), {n, width});
 }
 
-inline py::dict dict_of(const AuditReport& a) {
+inline py::dict audit_dict(const AuditReport& a) {
   using namespace py::literals;
   return py::dict("kind"_a = a.kind, "rows"_a = a.rows, "mean"_a = a.mean, "deviation"_a = a.deviation,
                   "rms"_a = a.rms, "least"_a = a.least, "largest"_a = a.largest, "quantiles"_a = a.quantiles,

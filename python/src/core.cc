@@ -122,13 +122,13 @@ void declare_classifier(py::module_& m) {
              const Data data(x);
              const std::optional<Labels> y = labels ? std::optional(labels_of(*labels)) : std::nullopt;
              const ScoreKind what = kind_of(kind);
-             return dict_of(
+             return audit_dict(
                  unlocked([&] { return model.audit(*data, y ? &*y : nullptr, options_of(options), what); }));
            })
       .def("normalized", [](const Classifier& model, const py::object& x) {
         const Data data(x);
         NormalizedClassifier found = unlocked([&] { return model.normalized(*data); });
-        return py::make_tuple(found.model, dict_of(found.before), dict_of(found.after));
+        return py::make_tuple(found.model, audit_dict(found.before), audit_dict(found.after));
       });
 }
 
@@ -405,8 +405,8 @@ void declare_head(py::module_& m) {
                             "q99"_a = r.q99, "eps"_a = r.eps, "nanoseconds"_a = r.nanoseconds));
     py::dict out("weight"_a = owned_rows(std::move(found.weight), w.rows()),
                  "bias"_a = owned(std::move(found.bias)), "slope"_a = owned(std::move(found.slope)),
-                 "intercept"_a = found.intercept, "before"_a = dict_of(found.before),
-                 "after"_a = dict_of(found.after), "probability_difference"_a = found.probability,
+                 "intercept"_a = found.intercept, "before"_a = audit_dict(found.before),
+                 "after"_a = audit_dict(found.after), "probability_difference"_a = found.probability,
                  "rungs"_a = rungs, "rung"_a = found.rung().name, "kind"_a = found.rung().kind,
                  "eps"_a = found.rung().eps, "reason"_a = found.reason, "fitted"_a = found.fitted,
                  "certified"_a = found.certified, "ladder"_a = py::bytes(found.ladder),
@@ -434,7 +434,7 @@ void declare_head(py::module_& m) {
                     "classes"_a = c.classes, "features"_a = c.features, "states"_a = c.states,
                     "held_out"_a = c.held_out, "log_normalizer"_a = c.log_normalizer,
                     "logit_scale"_a = c.scale, "probability_difference"_a = c.probability,
-                    "before"_a = dict_of(c.before), "after"_a = dict_of(c.after), "notes"_a = c.notes);
+                    "before"_a = audit_dict(c.before), "after"_a = audit_dict(c.after), "notes"_a = c.notes);
   });
   py::class_<HeadLadder>(m, "HeadLadder")
       .def(py::init([](const py::bytes& bytes, uint32_t classes, uint32_t features) {

@@ -108,7 +108,7 @@ void ReadOptions::validate() const {
 }
 
 ReadResult read_dataset(const std::string& path, const ReadOptions& options) {
-  auto input = Input::open(path);
+  auto input = open_rows(path, options);
   return read_input(*input, options);
 }
 

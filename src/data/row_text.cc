@@ -54,7 +54,7 @@ std::map<uint64_t, std::string> row_texts(const std::string& path, const ReadOpt
   std::map<uint64_t, std::string> out;
   const std::set<uint64_t> wanted(numbers.begin(), numbers.end());
   if (wanted.empty() || path == "-") return out;
-  const std::unique_ptr<Input> input = Input::open(path);
+  const std::unique_ptr<Input> input = open_rows(path, options);
   input->skip_byte_order_mark();
   const std::optional<RowLayout> layout = row_layout(*input, options);
   if (!layout) return out;

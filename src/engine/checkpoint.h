@@ -100,13 +100,15 @@ class CheckpointFields {
   template <class Real>
   void split(const std::string& name, std::vector<Real>& own, size_t each, const ClassShard& shard) {
     split_with(
-        name, own, shard, [&] { return shard.gathered(own, each); },
+        name, own, shard, shard.classes() * each, [&] { return shard.gathered(own, each); },
         [&](const std::vector<Real>& all) { return shard.part_of(all, each); });
   }
   // Parts one after the other, some of which are split.
   template <class Real>
   void split_parts(const std::string& name, std::vector<Real>& own, const std::vector<SplitPart>& parts,
                    const ClassShard& shard) {
+    size_t whole = 0;
+    for (const SplitPart& part : parts) whole += part.each > 0 ? shard.classes() * part.each : part.size;
     const auto each_part = [&](const std::vector<Real>& from, bool is_all, const auto& changed) {
       std::vector<Real> out;
       auto place = from.begin();
@@ -120,7 +122,7 @@ class CheckpointFields {
       return out;
     };
     split_with(
-        name, own, shard,
+        name, own, shard, whole,
         [&] {
           return each_part(own, false,
                            [&](const auto& values, size_t each) { return shard.gathered(values, each); });
@@ -134,7 +136,8 @@ class CheckpointFields {
   template <class Real>
   void split_columns(const std::string& name, std::vector<Real>& own, size_t rows, const ClassShard& shard) {
     split_with(
-        name, own, shard, [&] { return shard.gathered_columns(own, rows); },
+        name, own, shard, own.size() + rows * (shard.classes() - shard.own().size()),
+        [&] { return shard.gathered_columns(own, rows); },
         [&](const std::vector<Real>& all) { return shard.part_of_columns(all, rows); });
   }
   template <class Real>
@@ -146,12 +149,12 @@ class CheckpointFields {
 
  private:
   template <class Real, class Gather, class Part>
-  void split_with(const std::string& name, std::vector<Real>& own, const ClassShard& shard,
+  void split_with(const std::string& name, std::vector<Real>& own, const ClassShard& shard, size_t whole,
                   const Gather& gather, const Part& part) {
     if (!shard.exists() || shard.is_whole()) return (*this)(name, own);
     const bool exists = any_process(!own.empty());
     if (reads()) {
-      std::vector<Real> all;
+      std::vector<Real> all(exists ? whole : 0);
       from_.get(name, all);
       own = exists ? part(all) : all;
     } else {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/atomic_file.h"
 #include "base/failure.h"
@@ -323,15 +321,6 @@ namespace {
 constexpr std::string_view kSplit[] = {"weight", "weight_scale", "bias"};
 bool is_split(const std::string& name) { return std::ranges::find(kSplit, name) != std::end(kSplit); }
 
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
-
-// "model-00002-of-00004.safetensors" of model.safetensors.index.json
-std::string shard_name(const std::string& index, size_t part, size_t parts) {
-  const std::string stem = index.substr(folder_of(index).size());
-  return fmt::format("{}-{:05}-of-{:05}.safetensors",
-                     stem.substr(0, stem.size() - runtime::kShardIndexEnding.size()), part, parts);
-}
-
 // How many processes have classes, and which of them this one is, from 0. Where there are more processes than
 // blocks, some have one and some none.
 size_t parts_of(const ClassShard& shard) {
@@ -352,7 +341,7 @@ void save_model_part(const ModelFile& own, const ClassShard& shard, const std::s
   const Range classes = shard.own();
   if (classes.size() == 0) return;
   SELFNORM_CHECK(part < parts && own.classes == shard.classes());
-  const std::string path = folder_of(index) + shard_name(index, part + 1, parts);
+  const std::string path = unfinished_shard(index, part + 1, parts);
   const StoredModel stored(own, path, classes.size());
   std::vector<runtime::Tensor> tensors = stored.tensors();
   uint64_t start = 0;  // of the rows before
@@ -383,7 +372,8 @@ void save_model_index(const ModelFile& own, const ClassShard& shard, const std::
     bytes += size;
     is_first = is_first || (tensor.name == "weight" && size % sizeof(uint64_t) == 0);
     for (size_t part = 1; part <= (split ? parts : 1); ++part)
-      map[split ? fmt::format("{}.{}", tensor.name, part) : tensor.name] = shard_name(index, part, parts);
+      map[split ? fmt::format("{}.{}", tensor.name, part) : tensor.name] =
+          std::filesystem::path(unfinished_shard(index, part, parts)).filename().string();
   }
   std::string header = safetensors_text(tensors, metadata_of(own), {is_first ? "weight" : "", 0});
   const auto write = [&](const std::string& path) {
@@ -395,31 +385,15 @@ void save_model_index(const ModelFile& own, const ClassShard& shard, const std::
                   "\n");
   };
   // The checksum is of all of it, which is seen through an index that has none yet.
-  const std::string unfinished = folder_of(index) + "unfinished" + std::string(runtime::kShardIndexEnding);
-  write(unfinished);
+  const std::string path = unfinished_index(index);
+  write(path);
   with_plain_errors([&] {
-    const runtime::MappedFile whole(unfinished);
+    const runtime::MappedFile whole(path);
     whole.expect_scan();
     const std::span<const std::byte> all = whole.bytes();
     put_checksum({{all}}, header);
   });
-  std::filesystem::remove(unfinished);
-  write(index);
-}
-
-void remove_model_shards(const std::string& index) {
-  std::set<std::string> parts;
-  try {
-    std::ifstream file(index);
-    const nlohmann::json content = nlohmann::json::parse(file);
-    for (const auto& [tensor, part] : content.at("weight_map").items()) parts.insert(part.get<std::string>());
-  } catch (const nlohmann::json::exception&) {  // somebody else's
-    return;
-  }
-  std::error_code ignored;
-  std::filesystem::remove(index, ignored);
-  for (const std::string& part : parts)
-    if (part.find('/') == std::string::npos) std::filesystem::remove(folder_of(index) + part, ignored);
+  write(path);
 }
 
 std::string model_bytes(const ModelFile& model, const std::string& name) {

@@ -64,11 +64,9 @@ struct ModelFile {
 void save_model(const ModelFile& model, const std::string& path);
 // Of a model whose weights and biases are those of the own classes (selfnorm/runtime/mapped_file.h has the
 // format): the part of this process, in a file beside the index, and, of the first process when all have
-// written theirs, the index itself, with which the model is there.
+// written theirs, an index of them. They are unfinished shards (model/safetensors_writer.h).
 void save_model_part(const ModelFile& own, const ClassShard& shard, const std::string& index);
 void save_model_index(const ModelFile& own, const ClassShard& shard, const std::string& index);
-// The index and the parts that it names, if they are there.
-void remove_model_shards(const std::string& index);
 // The same in memory, for selfnorm_open_memory; `name` stands for the path in errors.
 std::string model_bytes(const ModelFile& model, const std::string& name);
 

@@ -1,12 +1,16 @@
 #include "model/safetensors_writer.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "base/atomic_file.h"
-#include "selfnorm/error.h"
+#include "base/failure.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
 
@@ -20,6 +24,42 @@ uint64_t bytes_of_shape(const runtime::Tensor& tensor) {
   uint64_t bytes = runtime::item_size(tensor.dtype);
   for (const uint64_t extent : tensor.shape) bytes *= extent;
   return bytes;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// "model" of folder/model.safetensors.index.json
+std::string stem_of(const std::string& index) {
+  const std::string name = index.substr(folder_of(index).size());
+  return name.substr(0, name.size() - runtime::kShardIndexEnding.size());
+}
+
+// "model-00002-of-00004.safetensors"
+std::string shard_name(const std::string& stem, size_t part, size_t parts) {
+  return fmt::format("{}-{:05}-of-{:05}.safetensors", stem, part, parts);
+}
+
+bool is_shard_name(const std::string& name, const std::string& stem) {
+  size_t part = 0, parts = 0;
+  if (!name.starts_with(stem) ||
+      std::sscanf(name.c_str() + stem.size(), "-%zu-of-%zu.safetensors", &part, &parts) != 2)
+    return false;
+  return name == shard_name(stem, part, parts);
+}
+
+// What a model is written as, until all of it is there.
+constexpr const char* kUnfinished = "unfinished";
+
+// The files that an index of ours names; none where there is no such index.
+std::set<std::string> shards_of(const std::string& index) {
+  std::set<std::string> out;
+  if (!is_shard_index(index)) return out;
+  std::ifstream file(index);
+  const nlohmann::json content = nlohmann::json::parse(file);
+  for (const auto& [tensor, part] : content.at("weight_map").items())
+    if (part.is_string() && is_shard_name(part.get<std::string>(), stem_of(index)))
+      out.insert(part.get<std::string>());
+  return out;
 }
 
 }  // namespace
@@ -90,6 +130,67 @@ void write_safetensors(const std::string& path, std::vector<runtime::Tensor> ten
   for (const runtime::Tensor& tensor : tensors)
     file.write(std::string_view(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()));
   file.commit();
+}
+
+std::string unfinished_shard(const std::string& index, size_t part, size_t parts) {
+  const std::string place = folder_of(index) + shard_name(stem_of(index), part, parts);
+  if (std::filesystem::is_directory(place)) throw_error("cannot write {}: it is a directory", place);
+  return folder_of(index) + shard_name(kUnfinished, part, parts);
+}
+
+void place_model_shards(const std::string& index) {
+  const std::string unfinished = unfinished_index(index), folder = folder_of(index);
+  std::ifstream file(unfinished);
+  nlohmann::ordered_json content = nlohmann::ordered_json::parse(file);
+  std::set<std::string> before = shards_of(index), after;
+  for (auto& [tensor, part] : content.at("weight_map").items()) {
+    const std::string name = part.get<std::string>();
+    part = stem_of(index) + name.substr(std::string_view(kUnfinished).size());
+    after.insert(name);
+    before.erase(part.get<std::string>());
+  }
+  AtomicFile finished(index);
+  finished.write(content.dump(1) + "\n");
+  std::error_code error, ignored;
+  for (const std::string& name : after) {
+    const std::string place = folder + stem_of(index) + name.substr(std::string_view(kUnfinished).size());
+    std::filesystem::rename(folder + name, place, error);
+    if (error) throw_error("cannot write {}: {}", place, error.message());
+  }
+  finished.commit();
+  std::filesystem::remove(unfinished, ignored);
+  for (const std::string& part : before) std::filesystem::remove(folder + part, ignored);
+}
+
+std::string unfinished_index(const std::string& index) {
+  return folder_of(index) + kUnfinished + std::string(runtime::kShardIndexEnding);
+}
+
+bool is_shard_index(const std::string& path) {
+  try {
+    std::ifstream file(path);
+    const nlohmann::json content = nlohmann::json::parse(file);
+    return content.at("metadata").contains(runtime::kShardHeader) && content.at("weight_map").is_object();
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+void remove_model_shards(const std::string& index) {
+  const std::set<std::string> parts = shards_of(index);
+  std::error_code ignored;
+  if (!parts.empty()) std::filesystem::remove(index, ignored);
+  for (const std::string& part : parts) std::filesystem::remove(folder_of(index) + part, ignored);
+}
+
+void remove_unfinished_shards(const std::string& index) {
+  std::error_code ignored;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(index).parent_path(), ignored)) {
+    const std::string file = entry.path().filename().string(), name = file.substr(0, file.find(".tmp-"));
+    if (name == kUnfinished + std::string(runtime::kShardIndexEnding) || is_shard_name(name, kUnfinished))
+      std::filesystem::remove(entry.path(), ignored);
+  }
 }
 
 }  // namespace selfnorm

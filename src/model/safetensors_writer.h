@@ -42,4 +42,15 @@ std::string safetensors_header(std::vector<runtime::Tensor>& tensors, const Meta
 void write_safetensors(const std::string& path, std::vector<runtime::Tensor> tensors,
                        const Metadata& metadata, const SafetensorsPlace& place = {});
 
+// A model in shards (selfnorm/runtime/mapped_file.h), beside FOLDER/STEM.safetensors.index.json. Shards and
+// an index of them are written under names of their own, so that the model before stays until all are there
+// and place_model_shards puts them in its place. Throws Error when something else is there.
+std::string unfinished_shard(const std::string& index, size_t part, size_t parts);  // part: from 1
+std::string unfinished_index(const std::string& index);
+void place_model_shards(const std::string& index);
+void remove_unfinished_shards(const std::string& index);
+bool is_shard_index(const std::string& path);  // of a model that was saved so, not one of Hugging Face
+// The index and the parts that it names, if it is one of ours.
+void remove_model_shards(const std::string& index);
+
 }  // namespace selfnorm

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
+#include <utility>
 
 #include "engine/checkpoint.h"
 #include "math/process/thread_job.h"
@@ -81,6 +82,12 @@ TEST(ShardSoftmax, CheckpointsHoldAllClasses) {
       to.split("rows", rows, each, shard);
       to.split_columns("columns", own, each, shard);
       to.split_parts("parts", parts, cut, shard);
+      Checkpoint damaged;
+      for (const char* name : {"rows", "columns", "parts"}) damaged.keep(name, std::vector<float>{1});
+      CheckpointFields from(std::as_const(damaged));
+      EXPECT_THROW(from.split("rows", rows, each, shard), Error);
+      EXPECT_THROW(from.split_columns("columns", own, each, shard), Error);
+      EXPECT_THROW(from.split_parts("parts", parts, cut, shard), Error);
       if (rank > 0) return;
       std::vector<float> found;
       written.get("rows", found);

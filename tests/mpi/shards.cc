@@ -121,12 +121,16 @@ TEST_F(Shards, CommandsReadThemAsOneModel) {
       EXPECT_EQ(of(run), expected) << words[0];
       EXPECT_EQ(of(run + kIndex), expected) << words[0];
     }
-    for (const std::string& model : {one, run}) {
-      const Outcome outcome =
-          folder.run({"normalize", model, "--states", "data", "--out", model + ".out.safetensors"});
+    const auto normalized = [&](const std::string& model, const std::string& written) {
+      const Outcome outcome = folder.run({"normalize", model, "--states", "data", "--quiet"});
       EXPECT_EQ(outcome.code, 0) << outcome.err;
-    }
-    EXPECT_EQ(content(folder / (run + ".out.safetensors")), content(folder / (one + ".out.safetensors")));
+      const ModelFile out = load_model(folder / (written + "/model-normalized.safetensors"));
+      fs::remove(folder / (written + "/model-normalized.safetensors"));
+      return out;
+    };
+    const ModelFile expected = normalized(one, one);
+    EXPECT_EQ(normalized(run, run).weight, expected.weight);
+    EXPECT_EQ(normalized(run + kIndex, run).weight, expected.weight);
     EXPECT_EQ(folder.run({"info", run, "--verify", "--json"}).json()["checksum"], "matches");
   }
 }
@@ -195,6 +199,55 @@ TEST_F(Shards, OneModelIsLeftInARun) {
   }
 }
 
+// A process that cannot write its part: the run before is as it was, and nothing of the new one is left.
+TEST_F(Shards, TheModelBeforeStaysUntilAllIsWritten) {
+  const Folder folder;
+  folder.generate("data", 200, 12);
+  processes(3);
+  ASSERT_EQ(folder.run(training("data", "run", {"--epochs", "1"})).code, 0);
+  const std::vector<std::string> before = files_of(folder / "run");
+  const ModelFile model = load_model(folder / (std::string("run") + kIndex));
+  fs::create_directory(folder / part("run", 2, 2));
+  processes(2);
+  const Outcome outcome = folder.run(training("data", "run", {"--epochs", "2", "--overwrite"}));
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("model-00002-of-00002.safetensors: it is a directory"), std::string::npos)
+      << outcome.err;
+  fs::remove(folder / part("run", 2, 2));
+  EXPECT_EQ(files_of(folder / "run"), before);
+  EXPECT_EQ(load_model(folder / (std::string("run") + kIndex)), model);
+}
+
+// What a killed run was writing goes with the next one; another program's model is left alone.
+TEST_F(Shards, OnlyOwnFilesAreRemoved) {
+  const Folder folder;
+  folder.generate("data", 200, 12);
+  fs::create_directory(folder / "hf");
+  const std::vector<std::string> theirs{"model-00001-of-00002.safetensors",
+                                        "model-00002-of-00002.safetensors", "model.safetensors.index.json",
+                                        "unfinished.txt"};
+  for (const std::string& name : theirs) folder.write("hf/" + name, "their " + name);
+  folder.write("hf" + std::string(kIndex),
+               R"({"metadata": {"total_size": 8}, "weight_map": {"a": "model-00001-of-00002.safetensors",)"
+               R"( "b": "model-00002-of-00002.safetensors"}})");
+  for (const int n : {1, 2}) {
+    processes(n);
+    const Outcome outcome = folder.run(training("data", "hf", {"--epochs", "1", "--overwrite"}));
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_NE(outcome.err.find("a model that selfnorm did not write"), std::string::npos) << outcome.err;
+    EXPECT_EQ(files_of(folder / "hf"), theirs);
+  }
+  fs::remove(folder / ("hf" + std::string(kIndex)));
+  for (const char* name : {"unfinished.safetensors.index.json", "unfinished-00001-of-00002.safetensors",
+                           "unfinished-00002-of-00002.safetensors.tmp-99-0"})
+    folder.write(std::string("hf/") + name, "half");
+  processes(1);
+  ASSERT_EQ(folder.run(training("data", "hf", {"--epochs", "1"})).code, 0);
+  for (const std::string& name : files_of(folder / "hf"))
+    EXPECT_TRUE(!name.starts_with("unfinished") || name == "unfinished.txt") << name;
+  EXPECT_TRUE(fs::exists(folder / "hf/model-00001-of-00002.safetensors"));
+}
+
 TEST_F(Shards, WhatCannotBeSplitIsSaid) {
   const Folder folder;
   folder.generate("data", 60, 3);
@@ -203,6 +256,7 @@ TEST_F(Shards, WhatCannotBeSplitIsSaid) {
   };
   error({"--objective", "snl"}, "--encoder bag");
   error({"--objective", "constraint", "--delta", "0.1"}, "use exact or penalty");
+  error({"--device", "cuda"}, "use --device cpu");
   error({"--optimiser", "lbfgs"}, "use adagrad or adam");
   error({"--encoder", "bag", "--objective", "hierarchical"}, "use exact or penalty");
   error({"--encoder", "bag", "--objective", "nce", "--proposal-sharing", "example"},

@@ -22,7 +22,7 @@ bool is_space(char c) { return kIsSpace[static_cast<unsigned char>(c)]; }
 }  // namespace
 
 SentenceReader::SentenceReader(const std::string& path)
-    : input_(Input::open(path)), name_(input_->name()), buffer_(kBufferBytes, '\0') {
+    : input_(Input::open(path, Headers::none)), name_(input_->name()), buffer_(kBufferBytes, '\0') {
   input_->skip_byte_order_mark();
 }
 

@@ -128,7 +128,7 @@ std::vector<uint32_t> frequent_words(const StringIndex& words, std::span<const u
 }
 
 WordVectors read_word_vectors(const std::string& path, const StringIndex& words, uint32_t dimension) {
-  const auto input = Input::open(path);
+  const auto input = Input::open(path, Headers::none);
   Reader reader(input->name(), words, dimension);
   BlockReader blocks(*input, {}, kVectorBlockBytes);
   uint64_t line = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <vector>
 
 #include "base/option_table.h"
@@ -145,6 +146,24 @@ uint64_t text_header(Input& input, Header header) {
   for (std::string name : {"label", "target", "class", "y"})
     if (line == name + "\ttext") return size;
   return 0;
+}
+
+std::unique_ptr<Input> open_rows(const std::string& path, const ReadOptions& options) {
+  const std::vector<std::string> files = files_of_path(path);
+  std::error_code none;
+  for (const std::string& file : files) {
+    if (files.size() == 1 || !std::filesystem::is_regular_file(file, none)) break;
+    const std::unique_ptr<Input> first = Input::open(file);
+    first->skip_byte_order_mark();
+    if (first->peek(1).empty()) continue;
+    const Format format =
+        options.format == Format::automatic ? detect_format(*first, options) : options.format;
+    const bool has_header = format == Format::text ? text_header(*first, options.header) > 0
+                                                   : options.header != Header::no &&
+                                                         (format == Format::csv || format == Format::tsv);
+    return Input::open(path, has_header ? Headers::shared : Headers::none);
+  }
+  return Input::open(path);
 }
 
 }  // namespace selfnorm

@@ -22,6 +22,9 @@ bool is_safetensors_head(std::string_view head);  // a length that a header may 
 
 Format detect_format(Input& input, const ReadOptions& options);  // throws DataError when nothing fits
 
+// The data of a path. Of several files, the first says whether they are of a format that has headers.
+std::unique_ptr<Input> open_rows(const std::string& path, const ReadOptions& options);
+
 // Bytes of the header line of a text file, or 0. Automatic: label (target, class, y) <TAB> text.
 uint64_t text_header(Input& input, Header header);
 

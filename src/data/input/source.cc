@@ -134,8 +134,13 @@ class PipeSource : public ByteSource {
 // Several inputs as one; each but the last ends with a line feed. Errors name the file and its line.
 class JoinedSource : public ByteSource {
  public:
-  JoinedSource(std::string name, const std::vector<std::string>& paths) : name_(std::move(name)) {
-    for (const std::string& path : paths) inputs_.push_back(Input::open(path));
+  JoinedSource(std::string name, const std::vector<std::string>& paths, Headers headers)
+      : name_(std::move(name)) {
+    for (const std::string& path : paths) {
+      std::unique_ptr<Input> input = Input::open(path);
+      if (!input->peek(1).empty()) inputs_.push_back(std::move(input));
+    }
+    if (headers == Headers::none || inputs_.empty()) return;
     header_ = shared_header();
     for (size_t i = 1; i < inputs_.size(); ++i) check_header(*inputs_[i]);
   }
@@ -167,9 +172,12 @@ class JoinedSource : public ByteSource {
   }
   std::string shared_header() {
     const std::string first = first_line(*inputs_[0]);
+    const std::vector<std::string> names = fields_of(first);
+    const bool is_header =
+        names.size() > 1 && !first.starts_with('{') && !std::ranges::any_of(names, is_number);
     const bool is_shared =
         std::ranges::all_of(inputs_, [&](const auto& input) { return first_line(*input) == first; });
-    return is_shared && first.find_first_of(",;\t") != std::string::npos ? first : "";
+    return is_header && is_shared ? first : "";
   }
   // Names that some files have in the first line and others in another order, or not at all.
   void check_header(Input& input) const {
@@ -369,9 +377,9 @@ std::unique_ptr<Input> Input::from(std::string name, std::unique_ptr<ByteSource>
   return std::unique_ptr<Input>(new Input(std::move(name), std::move(source), nullptr));
 }
 
-std::unique_ptr<Input> Input::open(const std::string& path) {
+std::unique_ptr<Input> Input::open(const std::string& path, Headers headers) {
   if (const auto files = files_of_path(path); files.size() > 1)
-    return from(path_text(path), std::make_unique<JoinedSource>(path_text(path), files));
+    return from(path_text(path), std::make_unique<JoinedSource>(path_text(path), files, headers));
   else if (files[0] != path)
     return open(files[0]);
   bool standard = path == "-";

@@ -41,8 +41,10 @@ std::unique_ptr<ByteSource> storage_source(std::shared_ptr<Storage> storage, uin
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8
 
 // A path may stand for several files, read one after the other as one: names separated by line feeds, or a
-// pattern with * or ? that is no file itself ("data/part-*.csv"), in the order of their names. A first line
-// that each of them begins with, the header of a table, is read once.
+// pattern with * or ? that is no file itself ("data/part-*.csv"), in the order of their names. Files of
+// nothing are left out. Where they are tables, a first line of names that each of them begins with is their
+// header and read once.
+enum class Headers { shared, none };
 std::vector<std::string> files_of_path(const std::string& path);  // throws Error where there is none
 // Of several files: "a.csv and 2 more".
 std::string path_text(const std::string& path);
@@ -50,7 +52,7 @@ std::string path_text(const std::string& path);
 // A named input after decompression, with a look ahead.
 class Input : public ByteSource {
  public:
-  static std::unique_ptr<Input> open(const std::string& path);
+  static std::unique_ptr<Input> open(const std::string& path, Headers headers = Headers::shared);
   static std::unique_ptr<Input> memory(const std::string& name, std::string_view bytes);
   static std::unique_ptr<Input> from(std::string name, std::unique_ptr<ByteSource> source);
 

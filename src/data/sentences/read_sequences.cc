@@ -209,7 +209,7 @@ SequenceEncoder for_attributes(SequenceEncoder encoder) {
 
 SequenceRead learn_sequences(const std::string& path, const SequenceOptions& options) {
   if (options.min_count == 0) throw Error("found a cut-off of attributes of 0, expected 1 or more");
-  std::unique_ptr<Input> input = Input::open(path);
+  std::unique_ptr<Input> input = Input::open(path, Headers::none);
   const SequenceFormat format = options.format == SequenceFormat::automatic
                                     ? sequence_format(input->peek(kFormatSample))
                                     : options.format;
@@ -246,7 +246,7 @@ struct SequenceStream::State : EncodedSentences {
 };
 
 SequenceStream::SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels)
-    : SequenceStream(Input::open(path), encoder, require_labels) {}
+    : SequenceStream(Input::open(path, Headers::none), encoder, require_labels) {}
 
 SequenceStream::SequenceStream(std::unique_ptr<Input> input, const SequenceEncoder& encoder,
                                bool require_labels)
@@ -273,7 +273,8 @@ bool SequenceStream::next(Sequences& sentence, SentenceText& text) {
 
 Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels,
                          UnseenLabel unseen) {
-  EncodedSentences sentences(Input::open(path), encoder, require_labels ? Labels::required : Labels::optional,
+  EncodedSentences sentences(Input::open(path, Headers::none), encoder,
+                             require_labels ? Labels::required : Labels::optional,
                              unseen == UnseenLabel::kept);
   Sequences out;
   while (sentences.next()) sentences.append(out);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/failure.h"
+#include "gpu/device.h"
 #include "objective/registry.h"
 #include "optim/adaptive.h"
 
@@ -198,6 +199,7 @@ void check_shard(const TrainOptions& options) {
     throw_error("`shard classes` does not go with `proposal-sharing example`; use `proposal-sharing batch`");
   if (options.optimiser == "lbfgs")
     throw_error("`shard classes` is for minibatches, found `optimiser lbfgs`; use adagrad or adam");
+  refuse_device("`shard classes` trains on the CPU");
   if (!options.log_carrier.empty()) throw_error("`shard classes` does not go with a carrier; leave it out");
 }
 

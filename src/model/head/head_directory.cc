@@ -280,7 +280,7 @@ bool is_head_directory(const std::string& path) {
   if (!fs::is_directory(path, none) || !fs::exists(path + "/" + kConfig, none)) return false;
   return fs::exists(path + "/" + kSingle, none)
              ? is_head_file(path + "/" + kSingle)
-             : fs::exists(path + "/" + kIndex, none) && identity_of(path + "/" + kIndex).family.empty();
+             : fs::exists(path + "/" + kIndex, none) && !is_shard_index(path + "/" + kIndex);
 }
 
 void check_new_directory(const std::string& directory, const std::string& out) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/reader_checks.h"
+#include "data/sentences/read_sequences.h"
 #include "scratch.h"
 
 namespace selfnorm {
@@ -61,6 +62,43 @@ TEST(JoinedFiles, HeadersAreOneOrNone) {
   bare.file("a.csv", "1,2,a\n2,1,b\n");
   bare.file("b.csv", "2,1,b\n1,2,a\n");
   EXPECT_EQ(read_dataset(bare.path("*.csv"), {}).data.examples(), 4u);
+}
+
+// Rows that are equal, first in every file: data, unless they are names of columns.
+TEST(JoinedFiles, EqualRowsAreNoHeader) {
+  const Scratch numbers;
+  numbers.file("a.csv", "1,k\n2,l\n");
+  numbers.file("b.csv", "1,k\n3,l\n");
+  EXPECT_EQ(read_dataset(numbers.path("*.csv"), {}).data.examples(), 4u);
+  const Scratch texts;
+  texts.file("a.tsv", "ham\tOk lar\nspam\twin now\n");
+  texts.file("b.tsv", "ham\tOk lar\nspam\tfree entry\n");
+  ReadOptions text;
+  text.format = Format::text;
+  EXPECT_EQ(read_dataset(texts.path("*.tsv"), text).data.examples(), 4u);
+  texts.file("c.tsv", "spam\tcall me\n");  // begins with another row
+  EXPECT_EQ(read_dataset(texts.path("*.tsv"), text).data.examples(), 5u);
+  const Scratch named;
+  named.file("a.tsv", "label\ttext\nham\tOk lar\n");
+  named.file("b.tsv", "label\ttext\nspam\twin now\n");
+  EXPECT_EQ(read_dataset(named.path("*.tsv"), text).data.examples(), 2u);
+}
+
+TEST(JoinedFiles, SentencesHaveNoHeader) {
+  const Scratch scratch;
+  scratch.file("a.tsv", "The\tDT\ndog\tNN\n\n");
+  scratch.file("b.tsv", "The\tDT\ncat\tNN\n\n");
+  EXPECT_EQ(learn_sequences(scratch.path("*.tsv"), {}).data.positions(), 4u);
+  scratch.file("c.tsv", "It\tPR\n\n");
+  EXPECT_EQ(learn_sequences(scratch.path("*.tsv"), {}).data.positions(), 5u);
+}
+
+TEST(JoinedFiles, FilesOfNothingAreLeftOut) {
+  const Scratch scratch;
+  scratch.file("a.csv", "x,z,y\n1,2,a\n2,1,b\n");
+  scratch.file("b.csv", "x,z,y\n3,0,a\n");
+  scratch.file("c.csv", "");
+  EXPECT_EQ(read_dataset(scratch.path("*.csv"), {}).data.examples(), 3u);
 }
 
 TEST(JoinedFiles, NoFileIsAnError) {

@@ -9,9 +9,9 @@
 namespace selfnorm {
 namespace {
 
-using Texts = std::map<uint64_t, std::string>;
+using Cells = std::map<uint64_t, std::string>;
 
-Texts texts_of(const std::string& name, const std::string& content, std::vector<uint64_t> numbers) {
+Cells texts_of(const std::string& name, const std::string& content, std::vector<uint64_t> numbers) {
   const Scratch folder;
   std::ofstream(folder / name) << content;
   return row_texts(folder / name, {}, numbers);
@@ -19,11 +19,11 @@ Texts texts_of(const std::string& name, const std::string& content, std::vector<
 
 TEST(RowText, RowsHaveTheNumbersOfTheInput) {
   EXPECT_EQ(texts_of("a.csv", "x,label\n1,a\n\n2,\"b\nc\"\n3,d\n", {0, 2, 3, 9}),
-            (Texts{{0, "1,a"}, {2, "2,\"b c\""}, {3, "3,d"}}));  // the blank line counts, the header does not
-  EXPECT_EQ(texts_of("a.svm", "# c\n1 1:2\n0 2:3\n", {1}), (Texts{{1, "1 1:2"}}));
-  EXPECT_EQ(texts_of("a.txt", "yes\tgood day\nno\tbad day\n", {1}), (Texts{{1, "no bad day"}}));
+            (Cells{{0, "1,a"}, {2, "2,\"b c\""}, {3, "3,d"}}));  // the blank line counts, the header does not
+  EXPECT_EQ(texts_of("a.svm", "# c\n1 1:2\n0 2:3\n", {1}), (Cells{{1, "1 1:2"}}));
+  EXPECT_EQ(texts_of("a.txt", "yes\tgood day\nno\tbad day\n", {1}), (Cells{{1, "no bad day"}}));
   EXPECT_EQ(texts_of("a.jsonl", "{\"x\":1,\"y\":2}\n{\"x\":3,\"y\":4}\n", {1}),
-            (Texts{{1, "{\"x\":3,\"y\":4}"}}));
+            (Cells{{1, "{\"x\":3,\"y\":4}"}}));
   EXPECT_TRUE(texts_of("a.csv", "x,label\n1,a\n2,b\n", {}).empty());
   EXPECT_TRUE(row_texts("-", {}, std::vector<uint64_t>{0}).empty());
 }

@@ -100,7 +100,7 @@ TEST(DensityIntervals, WhereTheyCannotBeIsSaid) {
                     "swapped.csv:3: in column 'x': found the interval '5..2'");
   folder.write("capped.csv", "x\n1..\n0.5\n0.25\n-0.5\n0.75\n");
   expect_user_error(
-      folder.run({"train", "density", "capped.csv", "--lower=-5", "--upper", "1"}),
+      folder.run({"train", "density", "capped.csv", "--lower=-5", "--upper", "1", "--quiet"}),
       "row 0 (from 0) has the interval 1..inf in column 'x', nothing of which is below --upper");
   folder.write("angles.csv", "latitude,longitude\n10,20\n12..14,30\n5,6\n");
   for (const char* space : {"sphere", "torus"})

@@ -144,7 +144,7 @@ TEST_F(Shards, AnotherNumberOfProcessesResumes) {
     folder.generate("data", 300, 10);
     Words more = how;
     for (const char* word :
-         {"--epochs", "60", "--batch", "50", "--checkpoint-seconds", "0", "--patience", "60"})
+         {"--epochs", "400", "--batch", "50", "--checkpoint-seconds", "0", "--patience", "0"})
       more.push_back(word);
     ASSERT_EQ(folder.run(training("data", "whole", more)).code, 0);
     processes(3);

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "cli/families.h"
+#include "mpi/job_processes.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -53,21 +54,6 @@ class Jobs : public testing::TestWithParam<TrainedFamily> {
                                    "--no-report"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
-  }
-  // The processes of the job whose mpirun is `parent`.
-  static std::vector<pid_t> children(pid_t parent) {
-    std::vector<pid_t> out;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      std::ifstream file(entry.path() / "stat");
-      std::string number, name, state;
-      pid_t its_parent = 0;
-      if (file >> number >> name >> state >> its_parent && its_parent == parent && name == "(selfnorm)")
-        out.push_back(std::stoi(number));
-    }
-    return out;
-  }
-  static void wait_for(const std::function<bool()>& is_so) {
-    for (int i = 0; i < 60'000 && !is_so(); ++i) usleep(1000);
   }
 };
 

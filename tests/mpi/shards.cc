@@ -10,6 +10,7 @@
 
 #include "cli/program.h"
 #include "model/model_file.h"
+#include "mpi/job_processes.h"
 #include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm::cli {
@@ -150,8 +151,8 @@ TEST_F(Shards, AnotherNumberOfProcessesResumes) {
     processes(3);
     const auto checkpoint = folder / "run/checkpoint.safetensors";
     const Outcome stopped = folder.run(training("data", "run", more), [&](pid_t job) {
-      for (int i = 0; i < 60'000 && !fs::exists(checkpoint); ++i) usleep(1000);
-      kill(job, SIGTERM);
+      wait_for([&] { return fs::exists(checkpoint); });
+      for (const pid_t process : children(job)) kill(process, SIGTERM);  // mpirun would take its time
     });
     ASSERT_NE(stopped.code, 0);
     ASSERT_TRUE(fs::exists(checkpoint));

@@ -1,10 +1,9 @@
-#include "family/regressor/regression_pictures.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "family/regressor/regression_pictures.h"
 #include "family/regressor/shown_rows.h"
 
 namespace selfnorm::test {

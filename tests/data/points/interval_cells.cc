@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "data/points/point_source.h"
 #include "scratch.h"
 #include "selfnorm/error.h"

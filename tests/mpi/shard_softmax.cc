@@ -10,6 +10,7 @@
 #include "math/process/thread_job.h"
 #include "normalizer/enumeration.h"
 #include "random_data.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

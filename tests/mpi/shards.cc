@@ -1,5 +1,6 @@
 // Classes that are split over processes (model/class_shard.h), through the built program: the same model for
 // any number of processes, in as many files, read as one.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>

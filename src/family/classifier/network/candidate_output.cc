@@ -18,14 +18,10 @@ namespace {
 
 constexpr size_t kCandidateTile = 32;  // noise classes, or rows, of a unit of work
 
-class CandidateOutput final : public OutputStep {
+class CandidateOutput final : public NoiseOutput {
  public:
   CandidateOutput(const TrainOptions& options, ModelFile& model, std::span<const uint64_t> counts)
-      : example_(options),
-        layer_(model, options.l2),
-        noise_(options.objective, options.seed, counts),
-        normalizer_(options.objective, model.features, 0, options.seed),
-        used_(model.classes) {}
+      : NoiseOutput(options, model, counts), used_(model.classes) {}
 
   void begin(const StateBatch& batch) override {
     batch_ = &batch;
@@ -120,19 +116,6 @@ class CandidateOutput final : public OutputStep {
     normalizer_.update(batch_->state, nullptr, std::span(d_normalizer_).first(n), rate);
   }
 
-  double centre() const override { return normalizer_.constant(); }
-  double rate_factor() const override { return example_.uses_estimate() ? kOutputEstimateRate : 1; }
-  const char* remedy() const override { return kCandidateRemedy; }
-  void finish(ModelFile& model) override {
-    layer_.settle();
-    normalizer_.store(model);
-  }
-
-  void state(CheckpointFields& fields) override {
-    layer_.state(fields);
-    normalizer_.state(fields);
-  }
-
  private:
   // Scores of the draws, where their derivatives will be.
   void score_noise(Range examples, const float* state, float* out) const {
@@ -190,10 +173,6 @@ class CandidateOutput final : public OutputStep {
     shared_ranges(draws, kCandidateTile, sum_tile, owned(rows_, m), owned(offsets_));
   }
 
-  CandidateExample example_;
-  OutputLayer layer_;
-  NoiseDraw noise_;
-  LearnedNormalizer<float> normalizer_;
   Occurrences used_;
 
   // Of the current step.

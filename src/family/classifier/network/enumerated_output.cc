@@ -17,13 +17,12 @@ namespace {
 
 constexpr size_t kClassTile = 128;  // classes of a unit of work
 
-class EnumeratedOutput final : public OutputStep {
+class EnumeratedOutput final : public CentredOutput {
  public:
   EnumeratedOutput(const TrainOptions& options, ModelFile& model)
-      : objective_(make_objective(options.objective)),
+      : CentredOutput(options, model),
+        objective_(make_objective(options.objective)),
         classes_(model.classes),
-        layer_(model, options.l2),
-        centre_(options),
         alone_(model.classes) {}
 
   void begin(const StateBatch& batch) override {
@@ -105,17 +104,6 @@ class EnumeratedOutput final : public OutputStep {
     centre_.update(d_centre_, rate);
   }
 
-  double centre() const override { return centre_.value(); }
-  void finish(ModelFile& model) override {
-    layer_.settle();
-    model.log_normalizer = centre();
-  }
-
-  void state(CheckpointFields& fields) override {
-    layer_.state(fields);
-    centre_.state(fields);
-  }
-
  private:
   void score(size_t rows, const float* state, float* out) const {
     const size_t m = layer_.states();
@@ -158,8 +146,6 @@ class EnumeratedOutput final : public OutputStep {
 
   std::unique_ptr<Objective> objective_;
   size_t classes_;
-  OutputLayer layer_;
-  LearnedCentre centre_;
   Occurrences alone_;  // targets of the examples that are not normalised
 
   // Of the current step.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/checkpoint.h"
+#include "family/classifier/learned_normalizer.h"
 #include "family/classifier/loop.h"
 #include "family/classifier/noise_draw.h"
 #include "family/classifier/options.h"
@@ -219,6 +220,56 @@ class OutputStep {
 // derivatives of one example may push scores down in sum, which is about 1 near the optimum: where the scores
 // of a few samples run away (snl) one example must not undo what the others taught.
 inline constexpr double kOutputEstimateRate = 0.7, kLargestPush = 4;
+
+// A layer in memory, and c beside it.
+class CentredOutput : public OutputStep {
+ public:
+  double centre() const override { return centre_.value(); }
+  void finish(ModelFile& model) override {
+    layer_.settle();
+    model.log_normalizer = centre();
+  }
+  void state(CheckpointFields& fields) override {
+    layer_.state(fields);
+    centre_.state(fields);
+  }
+
+ protected:
+  CentredOutput(const TrainOptions& options, ModelFile& model, const ClassShard& shard = {})
+      : layer_(model, options.l2, shard), centre_(options) {}
+
+  OutputLayer layer_;
+  LearnedCentre centre_;
+};
+
+// A layer in memory, and b beside it, learned against draws.
+class NoiseOutput : public OutputStep {
+ public:
+  double centre() const override { return normalizer_.constant(); }
+  double rate_factor() const override { return example_.uses_estimate() ? kOutputEstimateRate : 1; }
+  const char* remedy() const override { return kCandidateRemedy; }
+  void finish(ModelFile& model) override {
+    layer_.settle();
+    normalizer_.store(model);
+  }
+  void state(CheckpointFields& fields) override {
+    layer_.state(fields);
+    normalizer_.state(fields);
+  }
+
+ protected:
+  NoiseOutput(const TrainOptions& options, ModelFile& model, std::span<const uint64_t> counts,
+              const ClassShard& shard = {})
+      : example_(options),
+        layer_(model, options.l2, shard),
+        noise_(options.objective, options.seed, counts),
+        normalizer_(options.objective, model.features, 0, options.seed) {}
+
+  CandidateExample example_;
+  OutputLayer layer_;
+  NoiseDraw noise_;
+  LearnedNormalizer<float> normalizer_;
+};
 
 // `model` has its weights and biases; `counts` says how often each class is a target. Keep references.
 std::unique_ptr<OutputStep> make_enumerated_output(const TrainOptions& options, ModelFile& model);

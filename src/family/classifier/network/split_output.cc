@@ -35,14 +35,13 @@ void return_to_states(const ClassShard& shard, size_t m, std::span<float> d_stat
 }
 
 // exact, penalty: the examples as a pass over them, a strip at a time.
-class SplitEnumeration final : public OutputStep {
+class SplitEnumeration final : public CentredOutput {
  public:
   SplitEnumeration(const ClassShard& shard, const TrainOptions& options, ModelFile& model)
-      : shard_(shard),
+      : CentredOutput(options, model, shard),
+        shard_(shard),
         model_(model),
-        objective_(make_objective(options.objective)),
-        layer_(model, options.l2, shard),
-        centre_(options) {}
+        objective_(make_objective(options.objective)) {}
 
   void begin(const StateBatch& batch) override {
     batch_ = &batch;
@@ -69,17 +68,6 @@ class SplitEnumeration final : public OutputStep {
         layer_.update(k, gradient_.data() + k * layer_.states(), d_bias_[k]);
     });
     centre_.update(std::span(&d_centre_, 1), rate);
-  }
-
-  double centre() const override { return centre_.value(); }
-  const char* remedy() const override { return kExactRemedy; }
-  void finish(ModelFile& model) override {
-    layer_.settle();
-    model.log_normalizer = centre();
-  }
-  void state(CheckpointFields& fields) override {
-    layer_.state(fields);
-    centre_.state(fields);
   }
 
  private:
@@ -130,8 +118,6 @@ class SplitEnumeration final : public OutputStep {
   const ClassShard& shard_;
   ModelFile& model_;
   std::unique_ptr<Objective> objective_;
-  OutputLayer layer_;
-  LearnedCentre centre_;
 
   // Of the current step.
   const StateBatch* batch_ = nullptr;
@@ -140,16 +126,11 @@ class SplitEnumeration final : public OutputStep {
 };
 
 // Noise that a minibatch shares: every process scores the draws that are its own, and has the scores of all.
-class SplitCandidates final : public OutputStep {
+class SplitCandidates final : public NoiseOutput {
  public:
   SplitCandidates(const ClassShard& shard, const TrainOptions& options, ModelFile& model,
                   std::span<const uint64_t> counts)
-      : shard_(shard),
-        example_(options),
-        layer_(model, options.l2, shard),
-        noise_(options.objective, options.seed, counts),
-        normalizer_(options.objective, model.features, 0, options.seed),
-        used_(shard.own().size()) {}
+      : NoiseOutput(options, model, counts, shard), shard_(shard), used_(shard.own().size()) {}
 
   // The draws of a block of classes stand together, in the order in which they were drawn.
   void begin(const StateBatch& batch) override {
@@ -245,18 +226,6 @@ class SplitCandidates final : public OutputStep {
     normalizer_.update(batch_->state, nullptr, d_normalizer_, rate);
   }
 
-  double centre() const override { return normalizer_.constant(); }
-  double rate_factor() const override { return example_.uses_estimate() ? kOutputEstimateRate : 1; }
-  const char* remedy() const override { return kCandidateRemedy; }
-  void finish(ModelFile& model) override {
-    layer_.settle();
-    normalizer_.store(model);
-  }
-  void state(CheckpointFields& fields) override {
-    layer_.state(fields);
-    normalizer_.state(fields);
-  }
-
  private:
   size_t local(uint32_t k) const { return k - shard_.own().begin; }
   size_t width(size_t b) const { return begin_[b + 1] - begin_[b]; }
@@ -303,10 +272,6 @@ class SplitCandidates final : public OutputStep {
   }
 
   const ClassShard& shard_;
-  CandidateExample example_;
-  OutputLayer layer_;
-  NoiseDraw noise_;
-  LearnedNormalizer<float> normalizer_;
   Occurrences used_;
 
   // Of the current step.

@@ -23,7 +23,7 @@ BUILD_PACKAGES := $(LIBRARY_PACKAGES) $(NODE_PACKAGES)
 PYTHON_PACKAGES := pybind11-dev $(if $(filter /usr/bin/python3,$(PYTHON)),python3-dev python3-numpy python3-pip python3-setuptools python3-wheel python3-venv)
 PYTHON_TEST_PACKAGES := $(PYTHON_PACKAGES) $(if $(filter /usr/bin/python3,$(PYTHON)),python3-pytest python3-scipy python3-sklearn python3-pandas \
   python3-torch python3-matplotlib mypy)
-TEST_PACKAGES := $(BUILD_PACKAGES) $(PYTHON_TEST_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox libopenmpi-dev openmpi-bin $(BROWSER_PACKAGES)
+TEST_PACKAGES := $(BUILD_PACKAGES) $(PYTHON_TEST_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox libopenmpi-dev openmpi-bin libmpich-dev mpich $(BROWSER_PACKAGES)
 FUZZ_PACKAGES := $(LIBRARY_PACKAGES) clang libclang-rt-14-dev
 DEMO_PACKAGES := $(BUILD_PACKAGES) dict-gcide
 BENCH_PACKAGES := $(BUILD_PACKAGES) $(PYTHON_PACKAGES) dataset-fashion-mnist python3-sklearn fasttext python3-torch openssl libopenmpi-dev openmpi-bin

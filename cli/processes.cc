@@ -111,9 +111,16 @@ int leave_processes(int code) {
 }
 
 int fail_processes(const std::string& message, int code) {
+  if (job().started && !job().mpi) {  // so that process 0 can end the others before they say the same
+    try {
+      job().mpi = std::make_unique<MpiJob>();
+    } catch (const Error&) {  // then each of them fails alone
+    }
+  }
   if (is_silent()) {
     const int rank = job().started->rank;
     std::this_thread::sleep_for(kCourtesy + std::min(rank, kMostWaits) * kEach);
+    if (is_interrupted()) return code;  // the launcher ends all
     dup2(job().terminal, STDERR_FILENO);
     put_on_stderr(fmt::format("process {} of {} on {}: ", rank, job().started->size, host()));
   }

@@ -16,21 +16,16 @@ template <class Real>
 class LbfgsProblem : public Problem {
  public:
   explicit LbfgsProblem(const LbfgsOptions& options)
-      : lbfgs_(options, [this](std::span<const Real> x, std::span<Real> gradient) {
-          is_evaluating_ = true;
-          const double value = evaluate(x, gradient);
-          is_evaluating_ = false;
-          return value;
-        }) {}
+      : lbfgs_(options,
+               [this](std::span<const Real> x, std::span<Real> gradient) { return evaluate(x, gradient); }) {}
   LbfgsProblem(const LbfgsProblem&) = delete;
   LbfgsProblem& operator=(const LbfgsProblem&) = delete;
 
   const Plan& plan() const override { return plan_; }
 
-  // A pass over all examples may take minutes. Interrupted while the loss is evaluated, and not while the
-  // result is taken over, the optimiser is where it was before the step (or, without its curvature, where the
-  // second attempt at the step begins), and goes on from there to the same point.
-  bool is_unmoved(bool /*in_move*/) const override { return is_stepping_ && is_evaluating_; }
+  // A pass over all examples may take minutes. Interrupted before a point is taken over, the optimiser goes
+  // on from where it was to the same point.
+  bool is_unmoved(bool /*in_move*/) const override { return is_stepping_ && !lbfgs_.is_accepting(); }
 
   Step move(uint64_t /*at*/, double /*factor*/) override {
     if (std::string end = limit(); !end.empty()) return stop(std::move(end));
@@ -88,7 +83,7 @@ class LbfgsProblem : public Problem {
 
  private:
   std::vector<Real> result_;
-  bool is_stepping_ = false, is_evaluating_ = false;
+  bool is_stepping_ = false;
 };
 
 // Of a function as it is, from a start to where it converges.

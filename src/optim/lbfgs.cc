@@ -73,6 +73,7 @@ void Lbfgs<Real>::restore(LbfgsState<Real> state) {
   state_ = std::move(state);
   hessian_.forget();
   reason_.clear();
+  is_accepting_ = false;
   arrive();
 }
 
@@ -136,7 +137,7 @@ bool Lbfgs<Real>::step() {
       for (size_t i = 0; i < options_.l1_count; ++i)
         if (direction_[i] * gradient[i] >= 0) direction_[i] = 0;
     }
-    const double slope = inner_product(view(direction_), gradient);
+    const double slope = shared_inner_product(view(direction_), gradient);
     const double first_step = state_.s.empty() ? std::min(1.0, 1 / norm_) : 1;
     if (slope < 0 && (options_.l1 > 0 ? orthant_search(first_step) : wolfe_search(slope, first_step))) {
       ++state_.iteration;
@@ -157,7 +158,7 @@ bool Lbfgs<Real>::wolfe_search(double slope, double first_step) {
   const auto phi = [&](double step) {
     sum_with_multiple(view(state_.x), step, view(direction_), std::span<Real>(trial_x_));
     const double value = evaluate(trial_x_, trial_gradient_);
-    return LinePoint{step, value, inner_product(view(trial_gradient_), view(direction_))};
+    return LinePoint{step, value, shared_inner_product(view(trial_gradient_), view(direction_))};
   };
   const double noise =
       4 * static_cast<double>(std::numeric_limits<Real>::epsilon()) * std::abs(state_.value) / 16;
@@ -205,6 +206,7 @@ bool Lbfgs<Real>::orthant_search(double first_step) {
 // oldest when the history is full.
 template <class Real>
 void Lbfgs<Real>::accept(double value) {
+  is_accepting_ = true;
   state_.value = value;
   std::swap(state_.x, trial_x_);
   std::swap(state_.gradient, trial_gradient_);
@@ -227,6 +229,7 @@ void Lbfgs<Real>::accept(double value) {
     state_.rho.push_back(1 / curvature);
   }
   arrive();
+  is_accepting_ = false;
 }
 
 template class Lbfgs<float>;

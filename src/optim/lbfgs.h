@@ -99,6 +99,9 @@ class Lbfgs {
   LbfgsState<Real>& state() { return state_; }    // to be stored
   double gradient_norm() const { return norm_; }  // of the (pseudo-)gradient
   const std::string& reason() const { return reason_; }
+  // Whether step() has begun to take over a point it found. Interrupted before that, the state is as it was
+  // (or without its curvature, where the second attempt at the step begins).
+  bool is_accepting() const { return is_accepting_; }
   // Whether it ended because no step improves the value.
   bool stuck() const { return stuck_; }
 
@@ -117,7 +120,7 @@ class Lbfgs {
   Function f_;
   LbfgsState<Real> state_;
   std::string reason_;
-  bool stuck_ = false;
+  bool stuck_ = false, is_accepting_ = false;
 
   // Functions of the state, or room that is used again in every iteration.
   InverseHessian<Real> hessian_;

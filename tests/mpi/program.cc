@@ -306,6 +306,35 @@ TEST_F(Job, LaunchStartsIt) {
   unsetenv("SELFNORM_MPIRUN");
 }
 
+TEST_F(Job, MpichStartsItToo) {
+  if (std::string(SELFNORM_MPICH_MODULE).empty()) GTEST_SKIP() << "no mpicc.mpich (Debian: libmpich-dev)";
+  const Folder folder;
+  folder.generate("data", 120, 4);
+  const std::vector<std::string> train{"train", "classifier", "data", "--no-report", "--out"};
+  const auto run = [&](std::vector<std::string> start, const std::string& out) {
+    start.insert(start.end(), train.begin(), train.end());
+    start.push_back(out);
+    return folder.run(start);
+  };
+  ASSERT_EQ(run({}, "one").code, 0);
+  setenv("SELFNORM_MPIRUN", SELFNORM_MPICH_MPIEXEC, 1);
+  const Outcome mistaken = run({"launch", "-n", "2", "--"}, "two");
+  EXPECT_NE(mistaken.code, 0);
+  EXPECT_NE(mistaken.err.find("started 2 processes, but MPI knows of 1"), std::string::npos) << mistaken.err;
+  setenv("SELFNORM_MPI_MODULE", SELFNORM_MPICH_MODULE, 1);
+  const Outcome outcome = run({"launch", "-n", "3", "--"}, "three");
+  const Outcome failed = folder.run({"launch", "-n", "3", "--", "train", "classifier", "nothing"});
+  unsetenv("SELFNORM_MPI_MODULE");
+  unsetenv("SELFNORM_MPIRUN");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("3 processes: "), std::string::npos) << outcome.err;
+  EXPECT_EQ(content(folder / "three/model.safetensors"), content(folder / "one/model.safetensors"));
+  EXPECT_NE(failed.code, 0);
+  const size_t first = failed.err.find("cannot read nothing");
+  ASSERT_NE(first, std::string::npos) << failed.err;
+  EXPECT_EQ(failed.err.find("cannot read nothing", first + 1), std::string::npos) << failed.err;
+}
+
 // Of an mpirun that says what it was told.
 TEST_F(Job, LaunchLeavesThreadsThatAreSaid) {
   const Folder folder;

@@ -11,7 +11,8 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kSegment = 1u << 18;  // bytes of a fold that travel together
+constexpr size_t kLeastSegment = 1u << 14, kMostSegment = 1u << 18;  // bytes of a fold that travel together
+constexpr size_t kSegments = 8;  // of a short one, so that the next process begins before this one ends
 
 thread_local Communicator* current = nullptr;
 
@@ -155,7 +156,8 @@ void Communicator::throw_together(std::span<const Header> headers, const std::ex
 // Sums go from process 0 to the last one and come back, segment after segment.
 void Communicator::fold_bytes(std::span<std::byte> sum, size_t element,
                               const std::function<void(size_t, size_t)>& add) {
-  const size_t whole = std::max<size_t>(1, kSegment / element) * element;
+  const size_t about = std::clamp(sum.size() / kSegments, kLeastSegment, kMostSegment);
+  const size_t whole = std::max<size_t>(1, about / element) * element;
   const size_t segments = (sum.size() + whole - 1) / whole;
   const auto segment = [&](size_t s) {
     return sum.subspan(s * whole, std::min(whole, sum.size() - s * whole));

@@ -207,7 +207,9 @@ TEST(NetworkFile, LabelsThatAreNumbersAreNotStored) {
   EXPECT_EQ(selfnorm_class_of_label(open, "0", 1, &k), SELFNORM_OK);
   EXPECT_EQ(selfnorm_label(open, 3, &length), nullptr);
   EXPECT_EQ(length, 0u);
-  std::swap(model.labels[0], model.labels[1]);
+  std::vector<std::string> labels = model.labels.all();
+  std::swap(labels[0], labels[1]);
+  model.labels = labels;
   EXPECT_EQ(parse(saved_bytes(model)), model);
 
   for (const char* value : {"words", "numbers"}) {

@@ -6,6 +6,7 @@
 #include "base/failure.h"
 #include "data/plausible.h"
 #include "data/string_index.h"
+#include "gpu/device.h"
 #include "model/encoder.h"
 #include "model/text_model.h"
 #include "run/reading_note.h"
@@ -139,7 +140,8 @@ ModelHeader read_header(const std::string& model, const HeadNames& names) {
 
 bool stays_in_file(const ModelHeader& header) {
   return header.path.ends_with(runtime::kShardIndexEnding) && header.family == Family::Multiclass &&
-         (header.encoder.kind == EncoderKind::Bag || header.input == ModelInput::Dense);
+         (header.encoder.kind == EncoderKind::Bag ||
+          (header.input == ModelInput::Dense && chosen_device().device == nullptr));
 }
 
 ModelFile load_model(const ModelHeader& header) {

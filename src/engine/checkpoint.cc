@@ -173,6 +173,7 @@ void Checkpoint::load_parts(const std::string& path) {
     const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
     const Range own{number(kFirst), number(kLast)};
     if (number(kGeneration) != generation || own.begin != classes || own.end < own.begin ||
+        bytes.size() < runtime::kChecksumOffset ||
         bytes.substr(runtime::kChecksumOffset, digits.size()) != digits)
       throw_error("{}: found a part of another checkpoint, expected part {} of {} of {}", name, i, count,
                   path);

@@ -171,7 +171,8 @@ TEST(NetworkFile, HostileBytes) {
 TEST(NetworkFile, TheIndexFindsTheFirstOfEqualLabels) {
   std::mt19937 random(5);
   ModelFile model = random_model(random, 1500, 1, WeightKind::Float32);
-  for (uint32_t k = 0; k < 1500; ++k) model.labels[k] = std::to_string(k % 1400);
+  model.labels.clear();
+  for (uint32_t k = 0; k < 1500; ++k) model.labels.push_back(std::to_string(k % 1400));
   const OpenModel open(model);
   for (uint32_t k = 0; k < 1400; ++k) {
     uint32_t found = 0;
@@ -193,7 +194,7 @@ TEST(NetworkFile, TheIndexFindsTheFirstOfEqualLabels) {
 TEST(NetworkFile, LabelsThatAreNumbersAreNotStored) {
   std::mt19937 random(7);
   ModelFile model = random_model(random, 1200, 1, WeightKind::Float32);
-  for (uint32_t k = 0; k < 1200; ++k) model.labels[k] = std::to_string(k);
+  model.labels = ClassNames::numbers(1200);
   const std::string bytes = saved_bytes(model);
   EXPECT_EQ(bytes.find("labels.bytes"), std::string::npos);
   EXPECT_EQ(parse(bytes), model);

@@ -60,12 +60,17 @@ int evaluate_classifiers(const Arguments& arguments) {
       arguments,
       [&](const std::string& name) {
         const ModelHeader header = read_header(name, arguments.head);
-        const ModelFile model = load_model(header);
+        std::optional<MappedModel> in_file;
+        if (stays_in_file(header)) in_file.emplace(header.path);
+        const ModelFile own = in_file ? ModelFile{} : load_model(header);
+        const ModelFile& model = in_file ? in_file->model() : own;
         const ReadResult read = read_for(header, given.data, options);
         if (std::exchange(is_first, false)) note_reading(given.data, read.report);
         if (!std::exchange(has_unseen, has_unseen || read.report.unseen.examples > 0))
           note_unseen(given.data, read.report.unseen);
-        EvaluationRow row{name, evaluate(model, read.data, arguments.common.threads), {}};
+        const int threads = arguments.common.threads;
+        EvaluationRow row{
+            name, in_file ? evaluate(*in_file, read.data, threads) : evaluate(model, read.data, threads), {}};
         Json report = evaluation_json(row.evaluation, header.log_normalizer);
         report["bad_rows"] = read.report.bad.size();
         report["device"] = used_device();

@@ -52,8 +52,7 @@ Json info_json(const ModelHeader& header) {
   info["audit"] = header.audit;
   if (!header.schema.target.empty()) info["target"] = header.schema.target;
   const auto& labels = header.schema.labels;
-  info["labels"] =
-      std::vector<std::string>(labels.begin(), labels.begin() + std::min(kShownLabels, labels.size()));
+  info["labels"] = labels.first(std::min(kShownLabels, labels.size()));
   return info;
 }
 
@@ -90,7 +89,7 @@ std::string verified(const std::string& path) {
   try {
     const runtime::MappedFile file(path);
     file.expect_scan();
-    const runtime::ChecksumState state = runtime::verify_checksum(file.bytes());
+    const runtime::ChecksumState state = runtime::verify_checksum(file.bytes(), file.gives_back());
     if (state == runtime::ChecksumState::Differs)
       throw_error("{}: {}; take another copy of it", path, runtime::kChecksumDiffers);
     return state == runtime::ChecksumState::Matches ? "matches" : "none";

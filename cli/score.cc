@@ -10,7 +10,10 @@
 #include "gpu/device.h"
 #include "grammar/option_list.h"
 #include "math/process/shared_loop.h"
+#include "model/class_scores.h"
+#include "model/encoder.h"
 #include "normalizer/device_head.h"
+#include "normalizer/shard_softmax.h"
 #include "output.h"
 #include "run/reading_note.h"
 #include "served_kind.h"
@@ -34,7 +37,8 @@ std::vector<uint32_t> classes_of(const std::vector<std::string>& wanted, const M
   for (const std::string& label : wanted) {
     const auto found = known.find(label);
     if (!found) {
-      const std::string near = nearest(label, header.schema.labels);
+      const std::string near =
+          header.schema.labels.are_numbers() ? "" : nearest(label, header.schema.labels.all());
       throw_error("candidate '{}' is not a label of {}; {}", label, header.path,
                   near.empty() ? "'selfnorm info' shows some" : fmt::format("did you mean '{}'?", near));
     }
@@ -58,10 +62,26 @@ struct Request {
   std::vector<uint32_t> candidates;
   size_t top = 0;
   int kind = SELFNORM_RAW;
+  std::vector<double> log_z = {};  // of every row, less c, where exact scores are raw ones less that
 };
 
+// Of a model whose weights stay in the file: processes share the classes.
+std::vector<double> log_z_in_file(const ModelHeader& header, const Dataset& data) {
+  const MappedModel model(header.path);
+  const ClassShard shard(header.classes);
+  const std::vector<uint32_t> any(data.examples());
+  std::vector<double> out;
+  for (const ShardSummary& row :
+       shard_summaries(shard, *make_class_scores(model, shard.own()),
+                       header.encoder.kind == EncoderKind::Bag ? encode(model.model().encoder, data.features)
+                                                               : data.features,
+                       any, ShardRanks::left_out))
+    out.push_back(row.moments.log_z() - header.log_normalizer);
+  return out;
+}
+
 // Rows in parallel, by processes too, a part of them at a time; answers in their order.
-void score_classes(const RuntimeModel& model, const Dataset& data, const std::vector<std::string>& labels,
+void score_classes(const RuntimeModel& model, const Dataset& data, const ClassNames& labels,
                    const Request& request, const CandidateSink& add) {
   const size_t each = request.top > 0 ? std::min<size_t>(request.top, model.classes())
                                       : std::max<size_t>(1, request.candidates.size());
@@ -85,7 +105,10 @@ void score_classes(const RuntimeModel& model, const Dataset& data, const std::ve
         own[0] = data.target[first + i];
       else
         std::ranges::copy(request.candidates, own.begin());
-      model.score(data.features, first + i, own, request.kind, std::span(log_probs).subspan(i * each, each));
+      const std::span found = std::span(log_probs).subspan(i * each, each);
+      if (request.log_z.empty()) return model.score(data.features, first + i, own, request.kind, found);
+      model.score(data.features, first + i, own, SELFNORM_RAW, found);
+      for (double& log_prob : found) log_prob = std::min(0.0, log_prob - request.log_z[first + i]);
     };
     shared_ranges(
         rows, kRowsAtOnce,
@@ -99,7 +122,7 @@ void score_classes(const RuntimeModel& model, const Dataset& data, const std::ve
 }
 
 // Exact log-probabilities of dense rows, where the chosen device has them; false: here.
-bool score_on_device(const ModelHeader& header, const Dataset& data, const std::vector<std::string>& labels,
+bool score_on_device(const ModelHeader& header, const Dataset& data, const ClassNames& labels,
                      const Request& request, const CandidateSink& add) {
   const bool can_be_sent = request.kind == SELFNORM_EXACT && request.top == 0 && !data.features.is_sparse &&
                            header.encoder.kind == EncoderKind::None && header.family == Family::Multiclass;
@@ -173,8 +196,8 @@ int score_candidates(const Arguments& arguments) {
   note_reading(given.data, read.report);
   warn_about_scores(served, header);
 
-  std::vector<std::string> labels = header.schema.labels;
-  for (size_t k = labels.size(); k < header.classes; ++k) labels.push_back(std::to_string(k));
+  ClassNames labels = header.schema.labels;
+  if (labels.empty()) labels = ClassNames::numbers(header.classes);
   const std::string& name = served.name;
   RowSheet sheet(arguments.common.json, "# " + served.text(), served.json());
   const auto add = [&](uint64_t row, const std::string& label, double log_prob) {
@@ -182,7 +205,10 @@ int score_candidates(const Arguments& arguments) {
   };
   if (header.is_joint())
     score_groups(model, read.data, request, add);
-  else if (!score_on_device(header, read.data, labels, request, add))
+  else if (stays_in_file(header) && request.kind == SELFNORM_EXACT && request.top == 0) {
+    request.log_z = log_z_in_file(header, read.data);
+    score_classes(model, read.data, labels, request, add);
+  } else if (!score_on_device(header, read.data, labels, request, add))
     score_classes(model, read.data, labels, request, add);
   sheet.finish();
   return 0;

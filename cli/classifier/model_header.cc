@@ -6,6 +6,7 @@
 #include "base/failure.h"
 #include "data/plausible.h"
 #include "data/string_index.h"
+#include "gpu/device.h"
 #include "model/encoder.h"
 #include "model/text_model.h"
 #include "run/reading_note.h"
@@ -33,7 +34,7 @@ Json metadata(const runtime::Safetensors& file, const char* key, const std::stri
   return Json::parse(json);
 }
 
-void check_labels(const std::vector<std::string>& labels, const std::string& path) {
+void check_labels(const ClassNames& labels, const std::string& path) {
   try {
     const KnownLabels known(labels);
   } catch (const Error& error) {
@@ -97,7 +98,7 @@ ModelHeader header_of_head(const std::string& path, const HeadNames& names) {
   header.log_normalizer = model.log_normalizer;
   header.has_normalizer = model.normalizer.exists();
   header.hidden_units = model.normalizer.hidden();
-  for (uint32_t k = 0; k < model.classes; ++k) header.schema.labels.push_back(std::to_string(k));
+  header.schema.labels = ClassNames::numbers(model.classes);
   header.features = model.features;
   header.schema.feature_count = model.features;
   return header;
@@ -135,6 +136,12 @@ ModelHeader read_header(const std::string& model, const HeadNames& names) {
   } catch (const runtime::IoError& error) {
     throw Error(error.what());
   }
+}
+
+bool stays_in_file(const ModelHeader& header) {
+  return header.path.ends_with(runtime::kShardIndexEnding) && header.family == Family::Multiclass &&
+         (header.encoder.kind == EncoderKind::Bag ||
+          (header.input == ModelInput::Dense && chosen_device().device == nullptr));
 }
 
 ModelFile load_model(const ModelHeader& header) {
@@ -196,7 +203,7 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
   } else if (!states_name.empty()) {
     throw_error("--states-name {}: {} is not an npz or safetensors file", states_name, path);
   } else if (model.header().is_language()) {
-    source = corpus_states(file.encoder, read_text(file.labels, path));
+    source = corpus_states(file.encoder, read_text(file.labels.all(), path));
   } else {
     ReadOptions unlabelled = options;
     unlabelled.require_labels = false;

@@ -45,6 +45,9 @@ std::string model_path(const std::string& model);
 std::string finished_model_path(const std::string& model);
 // `names` are for heads; given for one of our models they are an error.
 ModelHeader read_header(const std::string& model, const HeadNames& names = {});
+// Whether its weights are left in the file by what reads all of them: a model in shards, of dense rows or
+// with an encoder.
+bool stays_in_file(const ModelHeader& header);
 using selfnorm::load_model;
 // The whole model.
 ModelFile load_model(const ModelHeader& header);

@@ -62,7 +62,7 @@ class LabelSheet {
     return names;
   }
   std::string label(uint32_t index) const {
-    const std::vector<std::string>& labels = header_.schema.labels;
+    const ClassNames& labels = header_.schema.labels;
     return index < labels.size() ? labels[index] : std::to_string(index);
   }
   Json object(uint64_t row, const std::vector<Candidate>& best, uint64_t answer) const {

@@ -99,14 +99,16 @@ constexpr const char* kAdvice =
     "classes, or --encoder bag";
 
 // Known to fail, so before anything is said or made.
-void check_classes(const Dataset& data, const TrainArguments& given, Format format) {
+void check_classes(const Dataset& data, const TrainArguments& given, const ReadOptions& reading,
+                   Format format) {
   const TrainOptions& options = given.options;
   check_encoder(options.encoder, data);
   if (data.is_joint()) return;
   if (data.classes() < 2) {
     throw_error("the training data has one class only ('{}'); expected at least two", data.labels[0]);
   }
-  refuse_doubtful(given, classes_doubt(data, format == Format::csv || format == Format::tsv));
+  if (reading.classes == 0)
+    refuse_doubtful(given, classes_doubt(data, format == Format::csv || format == Format::tsv));
   if (format == Format::text) refuse_doubtful(given, texts_doubt(given.train));
 }
 
@@ -124,6 +126,10 @@ RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const E
   const double classes = is_joint ? 1 : data.rows.train.classes(),
                features = data.rows.train.features.columns();
   const double parameters = classes * (features + 1);
+  const bool is_split = options.shard == "classes" && !is_joint;
+  const double own =  // of the process that has most of them
+      is_split ? static_cast<double>(ClassShard(data.rows.train.classes()).most_own()) * (features + 1)
+               : parameters;
   const std::string optimiser = choose_optimiser(options, static_cast<size_t>(parameters));
   const LoopVectors vectors = loop_vectors(options, optimiser, data.rows.valid.has_value());
   const double real = options.precision == "double" ? sizeof(double) : sizeof(float);
@@ -135,7 +141,7 @@ RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const E
   const double scored = draws ? std::min(classes, static_cast<double>(options.objective.samples)) : classes;
   return {.what = fmt::format("{} classes x {} features", grouped(data.rows.train.classes()),
                               grouped(data.rows.train.features.columns())),
-          .memory = real * parameters * vectors.memory + sizeof(float) * parameters,
+          .memory = real * own * vectors.memory + sizeof(float) * own,
           .checkpoint = real * parameters * vectors.checkpoint,
           .model = (options.weights == "int8"       ? 1
                     : options.weights == "bfloat16" ? 2
@@ -155,7 +161,7 @@ void check_class_weight(const std::string& spec, const Dataset& data) {
 
 TrainingData read_data(const Arguments& arguments, ReadResult read) {
   const TrainArguments& given = arguments.train;
-  check_classes(read.data, given, read.report.format);
+  check_classes(read.data, given, arguments.reader.options, read.report.format);
   check_class_weight(given.options.class_weight, read.data);
   if (!given.weight_file.empty()) {
     read.data.weight = read_weights(given.weight_file, read.data.examples(), read.report.left_out);
@@ -265,7 +271,8 @@ class ClassifierTraining final : public Training {
     if (!given_.carrier.empty() && data_.rows.train.is_joint())
       throw Error(
           "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");
-    if (!given_.carrier.empty()) options_.log_carrier = read_carrier(given_.carrier, data_.rows.train.labels);
+    if (!given_.carrier.empty())
+      options_.log_carrier = read_carrier(given_.carrier, data_.rows.train.labels.all());
     plan_ = bag_plan(data_.rows);
     ReadData out{.notes = {},
                  .warnings = {},
@@ -283,7 +290,8 @@ class ClassifierTraining final : public Training {
   RunResult train(const CheckpointOptions& checkpoint, TrainObserver& observer) override {
     is_held_out_ = data_.rows.valid.has_value();
     // Where weights say that chance is not meant, there is no model of it.
-    has_simple_ = is_held_out_ && options_.class_weight.empty() && data_.rows.train.weight.empty();
+    has_simple_ = is_first_process() && is_held_out_ && options_.class_weight.empty() &&
+                  data_.rows.train.weight.empty();
     if (has_simple_ && !data_.rows.train.is_joint())
       counts_ = class_counts(data_.rows.train.target, data_.rows.train.classes());
     examples_ = data_.rows.train.examples();
@@ -293,20 +301,26 @@ class ClassifierTraining final : public Training {
                          std::move(data_.unlabelled));
     if (data_.table) result_.model.columns_json = data_.table->json();
     result_.model.target = data_.target;
-    if (is_split() && !result_.interrupted) write_parts(checkpoint.path);
+    if (result_.shard.exists() && !result_.interrupted) {
+      round_as_stored(result_.model);
+      judge_together();
+      if (is_split()) write_part(checkpoint.path);
+    }
     return result_;
   }
 
   // Of the weights as they will be stored.
   Verdict judge() override {
     ModelFile& model = result_.model;
-    round_as_stored(model);
-    const std::vector<uint64_t> rows =
-        audited_rows(audited_.examples(), static_cast<double>(model.classes) * mean_inputs(model, audited_));
+    if (failure_) std::rethrow_exception(failure_);
+    const std::vector<uint64_t> rows = judged_rows();
     const bool is_part = rows.size() < audited_.examples();
     const Dataset part = is_part ? subset(audited_, rows) : Dataset{};
     const Dataset& measured = is_part ? part : audited_;
-    evaluation_ = evaluate(model, measured, arguments_.common.threads);
+    if (!result_.shard.exists()) {
+      round_as_stored(model);
+      evaluation_ = evaluate(model, measured, arguments_.common.threads);
+    }
     Verdict out{.data = is_held_out_ ? "validation" : "training"};
     out.audit = {{"data", out.data}};
     if (is_part) {
@@ -321,53 +335,76 @@ class ClassifierTraining final : public Training {
     if (has_simple_) out.simple = simple_model(counts_, measured);
     out.table =
         evaluation_table({{options_.objective.name, evaluation_, {}}}) + log_z_line(evaluation_.log_z);
-    if (is_held_out_ && !arguments_.ladder.no_ladder && model.family == Family::Multiclass)
-      ladder_ =
-          end_with_ladder(arguments_, examples_, {*audited_source(audited_), part_of_audited()}, model, out);
+    if (is_held_out_ && !arguments_.ladder.no_ladder && model.family == Family::Multiclass) fit_ladder(out);
     model.audit_json = out.audit.dump();
     return out;
   }
 
   void save(const std::string& path) const override {
     if (!is_split()) return save_model(result_.model, path);
-    const CommunicatorScope together(job_);
-    ModelFile own = result_.model;
-    own.weight = result_.shard.part_of(own.weight, own.features);
-    own.bias = result_.shard.part_of(own.bias, 1);
-    save_model_part(own, result_.shard, path);
-    save_model_index(own, result_.shard, path);
+    write_unfinished();
     place_model_shards(path);
   }
   bool is_split() const override { return result_.shard.exists() && !result_.shard.is_whole(); }
 
   void show(const std::string& file, ReportDocument& document) override {
-    const ModelFile& model = result_.model;
+    const bool is_whole = !is_split() || !given_.no_report;  // in memory
+    const ModelFile parts = is_split() && is_whole ? load_model(file) : ModelFile{};
+    const ModelFile& model = is_split() && is_whole ? parts : result_.model;
     const ShownRun run{.model = model,
                        .file = file,
                        .given = given_,
                        .part = part_of_audited(),
                        .places = std::move(data_.held_out)};
+    if (!is_whole) return add_evaluated_run(run, evaluation_, document);
     if (model.family == Family::Hierarchical) return add_normalised_run(run, evaluation_, document);
     add_run(run, *audited_source(std::move(audited_)), document);
-    if (ladder_) add_ladder(*ladder_, document);
+    if (ladder_) cli::add_ladder(*ladder_, document);
   }
 
  private:
-  // Every process its own classes; the first one then reads all, to judge them.
-  void write_parts(const std::string& checkpoint) {
+  // Of a sum over all classes.
+  std::vector<uint64_t> judged_rows() const {
+    return audited_rows(audited_.examples(),
+                        static_cast<double>(result_.model.classes) * mean_inputs(result_.model, audited_));
+  }
+  // Of classes that processes have parts of; what is wrong is said when the model is saved.
+  void judge_together() {
+    const Dataset measured = subset(audited_, judged_rows());
+    try {
+      evaluation_ = evaluate(result_.model, result_.shard, measured, arguments_.common.threads);
+    } catch (const Error&) {
+      failure_ = std::current_exception();
+    }
+  }
+  // Every process its own classes; the first one writes its part when it has judged, and the index.
+  void write_part(const std::string& checkpoint) {
     job_ = current_communicator();
-    const std::string index = (std::filesystem::path(checkpoint).parent_path() / kModelIndexName).string();
-    round_as_stored(result_.model);
+    index_ = (std::filesystem::path(checkpoint).parent_path() / kModelIndexName).string();
     job_->share_work(
         [&] {
           const CommunicatorScope together(job_);
           const InterruptionScope until_the_end(Interruptions::put_off);
-          save_model_part(result_.model, result_.shard, index);
+          if (!job_->is_first()) save_model_part(result_.model, result_.shard, index_);
         },
         {});
-    if (!job_->is_first()) return;
-    save_model_index(result_.model, result_.shard, index);
-    result_.model = load_model(unfinished_index(index));
+  }
+  void write_unfinished() const {
+    const CommunicatorScope together(job_);
+    save_model_part(result_.model, result_.shard, index_);
+    save_model_index(result_.model, result_.shard, index_);
+  }
+  // Which needs all classes.
+  void fit_ladder(Verdict& out) {
+    const auto source = audited_source(audited_);
+    const auto fit = [&](ModelFile& model) {
+      ladder_ = end_with_ladder(arguments_, examples_, {*source, part_of_audited()}, model, out);
+    };
+    if (!is_split()) return fit(result_.model);
+    write_unfinished();
+    ModelFile whole = load_model(unfinished_index(index_));
+    fit(whole);
+    result_.model.ladder = std::move(whole.ladder);
   }
   RowsPart part_of_audited() const {
     return is_held_out_ ? part_of_valid(given_.train, given_.valid) : RowsPart::kTrained;
@@ -383,6 +420,7 @@ class ClassifierTraining final : public Training {
   const TrainArguments& given_;
   TrainOptions options_;
   Communicator* job_ = nullptr;     // whose processes have parts of the model
+  std::string index_;               // of them
   std::optional<ReadResult> read_;  // by choose
   TrainingData data_;
   EncoderPlan plan_;
@@ -393,6 +431,7 @@ class ClassifierTraining final : public Training {
   Dataset audited_;
   TrainResult result_;
   Evaluation evaluation_;
+  std::exception_ptr failure_;  // instead of it
   std::optional<LadderFit> ladder_;
 };
 

@@ -95,7 +95,7 @@ int evaluate_language_models(const Arguments& arguments) {
       [&](const std::string& name) {
         const ModelHeader header = read_header(name, arguments.head);
         const ModelFile model = load_model(header);
-        const TokenCorpus corpus = read_text(model.labels, given.data);
+        const TokenCorpus corpus = read_text(model.labels.all(), given.data);
         const uint64_t tokens =
             given.limit > 0 ? std::min(given.limit, corpus.examples()) : corpus.examples();
         LanguageRow row{name, {}, {}};

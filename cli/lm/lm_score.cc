@@ -115,7 +115,7 @@ int score_sentences(const Arguments& arguments) {
   const ModelHeader header = read_header(given.model, arguments.head);
   const RuntimeModel model(header);
   const ServedKind served = served_kind(given, arguments.ladder, model);
-  const WordVocabulary vocabulary(header.schema.labels);
+  const WordVocabulary vocabulary(header.schema.labels.all());
   const bool is_piped = given.data == "-";
   SentenceReader reader(given.data);
   warn_about_scores(served, header);

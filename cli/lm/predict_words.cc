@@ -183,7 +183,7 @@ int predict_words(const Arguments& arguments) {
   arguments.require({"--temperature", "--seed"}, given.complete > 0, "--complete N", "none");
   const ModelHeader header = read_header(given.model, arguments.head);
   const RuntimeModel model(header);
-  const WordVocabulary vocabulary(header.schema.labels);
+  const WordVocabulary vocabulary(header.schema.labels.all());
   Continuation continuation(model, vocabulary);
   WordSheet sheet(arguments, header, vocabulary);
   warn_of_doubt(given.data, corpus_doubt(given.data));
@@ -210,7 +210,7 @@ int sample_sentences(const Arguments& arguments) {
   const SampleArguments& given = arguments.sample;
   const ModelHeader header = read_header(given.model, arguments.head);
   const RuntimeModel model(header);
-  const WordVocabulary vocabulary(header.schema.labels);
+  const WordVocabulary vocabulary(header.schema.labels.all());
   Continuation continuation(model, vocabulary);
   std::string lines;
   Json sentences = Json::array();

@@ -89,7 +89,7 @@ void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFil
   if (model.encoder.exists() || !source.has_targets()) return;
   Dataset data = source.gather(spread_rows(source.examples(), kTradeInputs));
   data = subset(data, seen_examples(data));
-  data.labels.resize(model.classes);  // which blocks of a source do not have
+  data.labels = ClassNames::numbers(model.classes);  // which blocks of a source do not have
   const TradeOffResult found = trade_off(model, data);
   if (found.curve)
     add_trade_off(*found.curve, document);
@@ -117,6 +117,17 @@ void add_run(const ShownRun& run, const ExampleSource& source, ReportDocument& o
                    .numbering = run.numbering,
                    .is_requested = false},
                   model, source, out);
+}
+
+void add_evaluated_run(const ShownRun& run, const Evaluation& evaluation, ReportDocument& out) {
+  add_model(run, out);
+  const auto add = [&](const char* key, const char* name, double value) {
+    out.cards.push_back({key, name, fmt::format("{:.4f}", value), value, "exact log Z of the inputs"});
+  };
+  add("nll_exact", "NLL, exact", evaluation.nll_exact);
+  add("rms_log_z", "rms log Z", evaluation.log_z.rms);
+  out.cards.push_back({"accuracy", "Accuracy", percent(evaluation.accuracy), evaluation.accuracy, ""});
+  note_unseen(evaluation.unseen, "inputs", out);
 }
 
 void add_normalised_run(const ShownRun& run, const Evaluation& evaluation, ReportDocument& out) {

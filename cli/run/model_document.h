@@ -40,6 +40,8 @@ struct ShownRun {
 // Audited on `source`, the inputs: rows of the model's features or states of its encoder, whose
 // log-normalizers are computed for at most so many inputs as a few seconds allow.
 void add_run(const ShownRun& run, const ExampleSource& source, ReportDocument& document);
+// Without an audit, which reads the whole model.
+void add_evaluated_run(const ShownRun& run, const Evaluation& evaluation, ReportDocument& document);
 // Of a model whose probabilities sum to 1 as they are: how well it predicts the inputs.
 void add_normalised_run(const ShownRun& run, const Evaluation& evaluation, ReportDocument& document);
 void add_normalised_run(const ShownRun& run, const LanguageEvaluation& evaluation, ReportDocument& document);

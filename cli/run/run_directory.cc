@@ -17,6 +17,7 @@
 #include "base/failure.h"
 #include "base/memory.h"
 #include "document/document.h"
+#include "engine/checkpoint.h"
 #include "interruption.h"
 #include "math/parallel.h"
 #include "model/safetensors_writer.h"
@@ -77,6 +78,7 @@ void remove_unfinished(const std::string& path) {
     }
   }
   remove_unfinished_shards(path + "/" + kModelIndexName);
+  remove_checkpoint_parts(path + "/" + kCheckpointName);
 }
 
 constexpr double kOperationsPerSecond = 3e8;  // of a thread, on the slow side
@@ -152,6 +154,7 @@ RunDirectory::~RunDirectory() {
       for (const char* name : {kRecordName, kMetricsName, kCheckpointName}) unlink(file(name).c_str());
       restore_replaced();
     }
+    if (has_begun_) remove_checkpoint_parts(file(kCheckpointName));
     remove_folders(made_);
   }
   if (lock_ >= 0) close(lock_);
@@ -164,6 +167,7 @@ void RunDirectory::restore_replaced() {
 void RunDirectory::keep() {
   is_kept_ = true;
   for (const char* name : kSetAside) unlink(replaced(file(name)).c_str());
+  remove_checkpoint_parts(file(kCheckpointName));
 }
 
 void RunDirectory::suspend() {

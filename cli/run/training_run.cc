@@ -136,6 +136,7 @@ nlohmann::ordered_json simple_json(const SimpleModel& simple) {
 void end_run(RunDirectory& run) {
   run.keep();
   unlink(run.file(kCheckpointName).c_str());
+  remove_checkpoint_parts(run.file(kCheckpointName));
   stop_in_order(fmt::format("interrupted; the model is in {}, its report is not", run.model()));
 }
 

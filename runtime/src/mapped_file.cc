@@ -159,6 +159,7 @@ class ShardImage {
   }
 
   std::pair<const std::byte*, size_t> release() { return {std::exchange(data_, nullptr), size_}; }
+  const std::vector<std::span<const std::byte>>& mapped() const { return mapped_; }
 
  private:
   struct Shard {
@@ -211,10 +212,12 @@ class ShardImage {
                static_cast<off_t>(source + first - begin)) == MAP_FAILED)
       throw_failure(name_, "map a shard");
     ::madvise(data_ + first, last - first, MADV_RANDOM);
+    mapped_.emplace_back(data_ + first, last - first);
     return size;
   }
 
   std::string name_;
+  std::vector<std::span<const std::byte>> mapped_;
   const ShardIndex& index_;
   std::byte* data_ = nullptr;
   size_t size_ = 0;
@@ -236,8 +239,9 @@ void MappedFile::assemble(const std::string& path) {
   const ShardIndex index = parse_index({reinterpret_cast<const char*>(text.data()), text.size()}, path);
   ShardImage image(path, index);
   image.fill();
-  std::tie(data_, size_) = image.release();
+  shards_ = image.mapped();
   is_assembled_ = true;
+  std::tie(data_, size_) = image.release();
 }
 
 void MappedFile::expect_scan() const {
@@ -245,21 +249,35 @@ void MappedFile::expect_scan() const {
 }
 
 void MappedFile::release(std::span<const std::byte> part) const {
-  if (part.empty() || is_assembled_) return;
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const size_t before = reinterpret_cast<uintptr_t>(part.data()) % page;  // from the start of its page
-  ::madvise(const_cast<std::byte*>(part.data()) - before, before + part.size(), MADV_DONTNEED);
+  const auto drop = [&](std::span<const std::byte> of) {
+    const std::byte *begin = std::max(part.data(), of.data()),
+                    *end = std::min(part.data() + part.size(), of.data() + of.size());
+    if (begin >= end) return;
+    begin -= reinterpret_cast<uintptr_t>(begin) % page;  // whole pages: `of` begins with one
+    ::madvise(const_cast<std::byte*>(begin), static_cast<size_t>(end - begin), MADV_DONTNEED);
+  };
+  if (!is_assembled_) return drop(bytes());
+  for (const std::span<const std::byte> shard : shards_) drop(shard);
+}
+
+std::function<void(std::span<const std::byte>)> MappedFile::gives_back() const {
+  constexpr size_t kLarge = size_t{1} << 28;
+  if (size_ < kLarge) return {};
+  return [this](std::span<const std::byte> part) { release(part); };
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
-      is_assembled_(other.is_assembled_) {}
+      is_assembled_(other.is_assembled_),
+      shards_(std::move(other.shards_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(is_assembled_, other.is_assembled_);
+  std::swap(shards_, other.shards_);
   return *this;
 }
 

@@ -115,7 +115,7 @@ selfnorm_status selfnorm_open_memory(const void* data, size_t size, selfnorm_mod
 selfnorm_status selfnorm_verify(const selfnorm_model* model) {
   if (model == nullptr) return fail_null();
   model->expect_scan();
-  switch (verify_checksum(model->bytes)) {
+  switch (verify_checksum(model->bytes, model->mapped.gives_back())) {
     case ChecksumState::Absent:
       return fail(SELFNORM_ERROR_NO_CHECKSUM,
                   "%s: found no checksum; files of the first release and of other programs have none",

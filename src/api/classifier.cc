@@ -52,7 +52,7 @@ Classifier Classifier::load(const std::string& path) {
 
 void Classifier::save(const std::string& path) const { save_model(content_->model, path); }
 
-const std::vector<std::string>& Classifier::labels() const { return content_->model.labels; }
+const std::vector<std::string>& Classifier::labels() const { return content_->names(); }
 
 uint32_t Classifier::columns() const { return content_->model.inputs(); }
 

@@ -41,13 +41,17 @@ struct Classifier::Content {
   std::vector<uint32_t> targets(const Inputs& x, const Labels& labels) const {
     if (labels.index.size() != x.rows())
       throw_error("found {} labels for {} rows; expected one a row", labels.index.size(), x.rows());
-    const StringIndex known(model.labels);
+    const StringIndex known(names());
     std::vector<uint32_t> out;
     for (const uint32_t index : labels.index)
       out.push_back(index < labels.names.size()
                         ? known.find(labels.names[index]).value_or(Dataset::kUnseenTarget)
                         : Dataset::kUnseenTarget);
     return out;
+  }
+  const std::vector<std::string>& names() const {
+    std::call_once(names_once_, [&] { names_ = model.labels.all(); });
+    return names_;
   }
   const ClassScores& scores(bool is_sparse) const {
     std::call_once(is_sparse ? sparse_once_ : dense_once_,
@@ -68,8 +72,9 @@ struct Classifier::Content {
   }
 
  private:
-  mutable std::once_flag sparse_once_, dense_once_, runtime_once_;
+  mutable std::once_flag sparse_once_, dense_once_, runtime_once_, names_once_;
   mutable std::unique_ptr<ClassScores> sparse_, dense_;
+  mutable std::vector<std::string> names_;
   mutable std::string bytes_;  // of the same as a file
   mutable std::unique_ptr<selfnorm_model, void (*)(selfnorm_model*)> runtime_{nullptr, selfnorm_close};
 };

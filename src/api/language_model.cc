@@ -21,10 +21,12 @@ namespace selfnorm {
 
 struct LanguageModel::Content {
   ModelFile model;
+  std::vector<std::string> words;
   std::string bytes;  // of the same as a file
   std::unique_ptr<selfnorm_model, void (*)(selfnorm_model*)> scorer{nullptr, selfnorm_close};
 
-  explicit Content(ModelFile from) : model(std::move(from)), bytes(model_bytes(model, "a language model")) {
+  explicit Content(ModelFile from)
+      : model(std::move(from)), words(model.labels.all()), bytes(model_bytes(model, "a language model")) {
     selfnorm_model* opened = nullptr;
     check(selfnorm_open_memory(bytes.data(), bytes.size(), &opened));
     scorer.reset(opened);
@@ -107,7 +109,7 @@ void LanguageModel::save(const std::string& path) const { save_model(content_->m
 
 uint32_t LanguageModel::order() const { return selfnorm_order(content_->scorer.get()); }
 
-const std::vector<std::string>& LanguageModel::vocabulary() const { return content_->model.labels; }
+const std::vector<std::string>& LanguageModel::vocabulary() const { return content_->words; }
 
 std::vector<double> LanguageModel::scored(const std::string& sentence, int kind) const {
   const selfnorm_model* model = content_->scorer.get();

@@ -10,6 +10,7 @@
 #include "model/parameters.h"
 #include "normalizer/device_head.h"
 #include "normalizer/problem.h"
+#include "normalizer/shard_softmax.h"
 #include "objective/hierarchical.h"
 
 namespace selfnorm {
@@ -130,8 +131,28 @@ Evaluation evaluate_tree(const ModelFile& model, const Dataset& data) {
 
 // visit(example, its summary): on a GPU where one was chosen and the rows are dense, else by enumeration
 // here.
-void summarise(const ModelFile& model, const Dataset& data,
+// Whose scores are those of the own classes of a shard; no shard: all are in the model.
+struct Split {
+  ClassShard shard = {};
+  const ClassScores* own = nullptr;  // or those of the model
+};
+
+void summarise(const ModelFile& model, const Dataset& data, const Split& split,
                const std::function<void(uint64_t, const OutputSummary&)>& visit) {
+  if (split.shard.exists()) {
+    const std::vector<ShardSummary> rows =
+        split.own != nullptr
+            ? shard_summaries(split.shard, *split.own, data.features, data.target, ShardRanks::counted)
+            : shard_summaries(split.shard, model, data.features, data.target, ShardRanks::counted);
+    for (uint64_t i = 0; i < rows.size(); ++i)
+      visit(i, {.score = rows[i].target,
+                .log_z = rows[i].moments.log_z(),
+                .log_prob = rows[i].moments.total.log_share(rows[i].target),
+                .entropy = rows[i].moments.entropy(),
+                .better = rows[i].better,
+                .outputs = model.classes});
+    return;
+  }
   const bool can_be_sent = model.family == Family::Multiclass && !data.features.is_sparse;
   if (const auto device = can_be_sent ? DeviceHead::on_chosen_device(model) : nullptr) {
     const DeviceMoments of = device->moments(data.features, data.target);
@@ -150,14 +171,14 @@ void summarise(const ModelFile& model, const Dataset& data,
   make_exact_pass<float>(data, model.features, model.classes, model.log_carrier)->summarise(theta, visit);
 }
 
-Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
+Evaluation evaluate_states(const ModelFile& model, const Dataset& data, const Split& split) {
   if (model.family == Family::Hierarchical) return evaluate_tree(model, data);
   Evaluation out;
   out.n = data.examples();
   out.unseen = unseen_rows(data);
   std::vector<Evaluation> parts((out.n + kGranule - 1) / kGranule);
   std::vector<double> log_z(out.n);
-  summarise(model, data, [&](uint64_t i, const OutputSummary& row) {
+  summarise(model, data, split, [&](uint64_t i, const OutputSummary& row) {
     Evaluation& part = parts[i / kGranule];
     part.classes = std::max(part.classes, row.outputs);
     part.kl_uniform += std::log(static_cast<double>(row.outputs)) - row.entropy;
@@ -183,13 +204,27 @@ Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
   return out;
 }
 
+Evaluation evaluate(const ModelFile& model, const Split& split, const Dataset& data, int threads) {
+  const ThreadLimit limit(threads);
+  check_data(model, data);
+  if (model.encoder.exists()) return evaluate_states(model, encoded(model.encoder, data), split);
+  return evaluate_states(model, data, split);
+}
+
 }  // namespace
 
 Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
-  const ThreadLimit limit(threads);
-  check_data(model, data);
-  if (model.encoder.exists()) return evaluate_states(model, encoded(model.encoder, data));
-  return evaluate_states(model, data);
+  return evaluate(model, Split{}, data, threads);
+}
+
+Evaluation evaluate(const ModelFile& own, const ClassShard& shard, const Dataset& data, int threads) {
+  return evaluate(own, Split{shard}, data, threads);
+}
+
+Evaluation evaluate(const MappedModel& model, const Dataset& data, int threads) {
+  const ClassShard shard(model.model().classes);
+  const auto own = make_class_scores(model, shard.own());
+  return evaluate(model.model(), Split{shard, own.get()}, data, threads);
 }
 
 }  // namespace selfnorm

@@ -37,6 +37,10 @@ struct Evaluation {
 
 // With an encoder the data are its inputs, sparse rows.
 Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads = 0);
+// Of a model that has the rows of the own classes: all processes together.
+Evaluation evaluate(const ModelFile& own, const ClassShard& shard, const Dataset& data, int threads = 0);
+// The same of a model in a file whose inputs are dense or encoded.
+Evaluation evaluate(const MappedModel& model, const Dataset& data, int threads = 0);
 
 // Statistics of a sample; quantiles are linear interpolations of order statistics. Takes the values by copy
 // to sort them.

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "data/string_index.h"
+
 namespace selfnorm {
 
 // The numbers that rows have in their input, from 0. What is no row (a blank line, a comment, a bad row that
@@ -65,7 +67,7 @@ struct Dataset {
 
   Features features;
   std::vector<uint32_t> target;
-  std::vector<std::string> labels;         // class index -> label as written in the file
+  ClassNames labels;                       // class index -> label as written in the file
   std::vector<float> weight;               // one per example (row or group); empty means all 1
   std::vector<uint64_t> group_begin;       // groups + 1 offsets, or empty
   std::vector<std::string> feature_names;  // column -> name; empty when the format has none

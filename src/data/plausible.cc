@@ -24,7 +24,7 @@ struct Numbers {
   double low = INFINITY, high = -INFINITY;
 };
 
-Numbers numbers_of(const std::vector<std::string>& labels) {
+Numbers numbers_of(const ClassNames& labels) {
   Numbers out;
   for (const std::string& label : labels) {
     double value = 0;

@@ -98,6 +98,9 @@ OptionTable column_kind_option_table(ReadOptions& o) {
   table.add("categorical", &o.categorical,
             "csv, tsv, JSON lines: columns that are categories although they look like numbers");
   table.add("drop", &o.dropped, "csv, tsv, JSON lines: columns left out");
+  table.add(
+      "classes", &o.classes,
+      "Labels are the whole numbers below N, and all of them are classes; 0: the labels that rows have");
   return table;
 }
 

@@ -43,7 +43,7 @@ enum class Header { automatic, yes, no };
 // What a trained model knows of its data. Labels become the model's indices; a label or a feature the model
 // does not have is an error at its line. Named columns are matched by name.
 struct Schema {
-  std::vector<std::string> labels;
+  ClassNames labels;
   uint32_t feature_count = 0;
   std::vector<std::string> feature_names;
   std::optional<TextEncoder> text;
@@ -63,6 +63,8 @@ struct ReadOptions {
   std::string weight_column;  // by name or zero-based index; values >= 0
 
   std::string labels_path;     // npy, npz, safetensors and idx: the file with the labels
+  uint32_t classes = 0;        // without a schema: labels are the whole numbers below it, and all of them
+                               // are classes; 0: the labels that rows have
   bool require_labels = true;  // false: rows without a label, or with one the schema lacks, get kNoTarget
   bool keep_unseen = false;    // rows with a label the schema lacks get kUnseenTarget and are reported
   uint64_t skip_bad = 0;       // bad rows left out and reported (a bad alternative: its whole group)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 
 #include "base/failure.h"
 #include "data/input/characters.h"
@@ -123,22 +124,82 @@ std::vector<std::string> StringIndex::strings() const {
   return list;
 }
 
+ClassNames ClassNames::numbers(uint32_t classes) {
+  ClassNames out;
+  out.numbers_ = classes;
+  return out;
+}
+
+std::string ClassNames::operator[](size_t k) const {
+  if (!table_) return std::to_string(k);
+  const uint64_t begin = k == 0 ? 0 : table_->end[k - 1];
+  return table_->bytes.substr(begin, table_->end[k] - begin);
+}
+
+void ClassNames::push_back(std::string_view name) {
+  if (!table_) {
+    if (class_number(name) == numbers_) {
+      ++numbers_;
+      return;
+    }
+    auto table = std::make_shared<Table>();
+    for (uint32_t k = 0; k < numbers_; ++k) {
+      table->bytes += std::to_string(k);
+      table->end.push_back(table->bytes.size());
+    }
+    table_ = std::move(table);
+  }
+  if (table_.use_count() > 1) table_ = std::make_shared<Table>(*table_);
+  table_->bytes += name;
+  table_->end.push_back(table_->bytes.size());
+}
+
+std::vector<std::string> ClassNames::first(size_t n) const {
+  std::vector<std::string> out;
+  out.reserve(n);
+  for (size_t k = 0; k < n; ++k) out.push_back((*this)[k]);
+  return out;
+}
+
+bool ClassNames::operator==(const ClassNames& other) const {
+  if (!table_ || !other.table_) return !table_ && !other.table_ && numbers_ == other.numbers_;
+  return table_ == other.table_ || (table_->bytes == other.table_->bytes && table_->end == other.table_->end);
+}
+
+std::optional<uint32_t> class_number(std::string_view name) {
+  uint32_t value = 0;
+  const char* const end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data(), end, value);
+  const bool is_plain = error == std::errc() && stop == end && (name.size() == 1 || name[0] != '0');
+  return is_plain ? std::optional(value) : std::nullopt;
+}
+
 std::string_view label_key(std::string_view label) {
   bool plus = label.size() > 1 && label[0] == '+' && label[1] >= '0' && label[1] <= '9';
   return plus ? label.substr(1) : label;
 }
 
-KnownLabels::KnownLabels(std::span<const std::string> labels) {
+KnownLabels::KnownLabels(const ClassNames& labels) {
+  if (!labels.empty()) example_ = labels[0];
+  if (labels.are_numbers()) {
+    numbers_ = static_cast<uint32_t>(labels.size());
+    return;
+  }
   for (uint32_t k = 0; k < labels.size(); ++k)
     if (keys_.add(label_key(labels[k])) != k)
       throw_error("the model names the label {} twice", quoted_text(labels[k]));
-  if (!labels.empty()) example_ = labels[0];
+}
+
+std::optional<uint32_t> KnownLabels::find(std::string_view label) const {
+  if (keys_.size() > 0) return keys_.find(label_key(label));
+  const std::optional<uint32_t> k = class_number(label_key(label));
+  return k && *k < numbers_ ? k : std::nullopt;
 }
 
 std::string KnownLabels::unseen(std::string_view label) const {
   return fmt::format(
       "found label {}, which was not seen in training; expected one of the model's {} labels, such as {}",
-      quoted_text(label), keys_.size(), quoted_text(example_));
+      quoted_text(label), std::max(numbers_, keys_.size()), quoted_text(example_));
 }
 
 std::string shown_label(std::string_view label, std::string_view cut) {

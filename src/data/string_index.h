@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,16 +61,77 @@ class StringIndex {
   std::vector<Slot> slot_;     // open addressing with linear probing, a power of two, at most half full
 };
 
+// The names of classes, in the order of their numbers. Names that are just 0, 1, ..., K - 1 take no memory;
+// others their bytes, once for all copies.
+class ClassNames {
+ public:
+  ClassNames() = default;
+  ClassNames(const std::vector<std::string>& names) {  // NOLINT: what it stands for
+    for (const std::string& name : names) push_back(name);
+  }
+  ClassNames(std::initializer_list<std::string> names) : ClassNames(std::vector<std::string>(names)) {}
+  static ClassNames numbers(uint32_t classes);
+
+  size_t size() const { return table_ ? table_->end.size() : numbers_; }
+  bool empty() const { return size() == 0; }
+  bool are_numbers() const { return table_ == nullptr; }
+  std::string operator[](size_t k) const;
+  std::string front() const { return (*this)[0]; }
+  void push_back(std::string_view name);
+  void clear() { *this = ClassNames(); }
+  std::vector<std::string> all() const { return first(size()); }
+  std::vector<std::string> first(size_t n) const;
+  bool operator==(const ClassNames& other) const;
+
+  class iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = std::string;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = std::string;
+
+    iterator(const ClassNames& names, size_t at) : names_(&names), at_(at) {}
+    std::string operator*() const { return (*names_)[at_]; }
+    iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    iterator operator++(int) { return {*names_, at_++}; }
+    bool operator==(const iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const ClassNames* names_;
+    size_t at_;
+  };
+  using const_iterator = iterator;
+  iterator begin() const { return {*this, 0}; }
+  iterator end() const { return {*this, size()}; }
+
+ private:
+  struct Table {
+    std::string bytes;
+    std::vector<uint64_t> end;
+  };
+
+  uint32_t numbers_ = 0;  // without a table
+  std::shared_ptr<Table> table_;
+};
+
+// The number that the name is as it is written, without zeros before it.
+std::optional<uint32_t> class_number(std::string_view name);
+
 // What makes two labels the same class: a plus sign before a digit does not count.
 std::string_view label_key(std::string_view label);
 
 class KnownLabels {
  public:
-  explicit KnownLabels(std::span<const std::string> labels);  // throws Error when two are the same
-  std::optional<uint32_t> find(std::string_view label) const { return keys_.find(label_key(label)); }
+  explicit KnownLabels(const ClassNames& labels);  // throws Error when two are the same
+  std::optional<uint32_t> find(std::string_view label) const;
   std::string unseen(std::string_view label) const;  // the error message
 
  private:
+  uint32_t numbers_ = 0;  // labels that are 0, 1, 2, ...; else the keys
   StringIndex keys_;
   std::string example_;
 };

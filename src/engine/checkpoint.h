@@ -1,18 +1,32 @@
 // The state of a run between two steps, as one safetensors file: named vectors and named texts. Doubles
 // survive exactly (hexadecimal in texts), so a resumed run has the same bits as an uninterrupted one.
+//
+// Where classes are split over processes (model/class_shard.h), each writes what it has of their arrays,
+//     checkpoint-G-00002-of-00004.safetensors
+// of generation G, and the checkpoint itself, which the first process writes when all parts are on disk,
+// names the generation and the checksums of its parts. The parts before go after that: at any moment there is
+// a whole generation, or none. Any number of processes reads it, each what its own classes need.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "base/memory.h"
 #include "data/dataset.h"
 #include "data/sentences/sequences.h"
 #include "model/class_shard.h"
+#include "model/safetensors_writer.h"
 #include "optim/adaptive.h"
+#include "selfnorm/runtime/checksum.h"
+#include "selfnorm/runtime/mapped_file.h"
+#include "selfnorm/runtime/safetensors.h"
 
 namespace selfnorm {
 
@@ -25,11 +39,6 @@ class Checkpoint {
   void set(const std::string& name, const std::vector<float>& values) { views_[name] = values; }
   void set(const std::string& name, std::vector<float>&& values) = delete;
   void set(const std::string& name, const std::vector<double>& values);
-  void keep(const std::string& name, std::vector<float> values) {
-    views_[name] = floats_[name] = std::move(values);
-  }
-  void keep(const std::string& name, const std::vector<double>& values) { set(name, values); }
-
   // Each throws Error when the checkpoint lacks the name or holds something else there. Vectors are as long
   // as `values`, unless that is empty; or, where `size` is given, as that, or empty.
   const std::string& text(const std::string& name) const;
@@ -44,23 +53,61 @@ class Checkpoint {
     if (!values.empty()) check_size(name, values.size(), size);
   }
 
+  // Of an array that is split: of `rows` rows, `each` numbers of every own class, and behind them what all
+  // have. What is set is kept by reference; `release` is told of pieces that were written.
+  struct SplitShape {
+    size_t rows = 1, each = 1;
+  };
+  template <class Real>
+  void set_split(const std::string& name, std::span<const Real> own, const ClassShard& shard,
+                 runtime::BytesRead release = {}) {
+    split_.push_back(make_tensor<Real>(
+        name, sizeof(Real) == sizeof(float) ? runtime::Dtype::F32 : runtime::Dtype::F64, {own.size()}, own));
+    classes_ = shard.own();
+    if (release) release_.push_back(std::move(release));
+  }
+  // room(how many numbers the own ones are; 0: the array is empty), then take(at, values): those from place
+  // `at` on.
+  template <class Real>
+  void get_split(const std::string& name, const ClassShard& shard, SplitShape shape,
+                 const std::function<void(size_t size)>& room,
+                 const std::function<void(size_t at, std::span<const Real>)>& take) const;
+  bool is_split() const { return !split_.empty(); }
+
   // The file appears whole or not at all.
   void save(const std::string& path) const;
+  // Before that, of what is split: by all processes together, as a generation that is none before. Throws
+  // Error in all of them when one cannot write its part.
+  void save_parts(const std::string& path, uint64_t generation);
   static Checkpoint load(const std::string& path);
 
  private:
+  struct Part {
+    std::string path;
+    runtime::MappedFile file;
+    runtime::Safetensors content;
+    Range classes;
+    mutable bool is_verified = false;
+  };
+
   static void check_size(const std::string& name, size_t found, size_t expected);
+  void load_parts(const std::string& path);
+  const runtime::Tensor& part_tensor(const Part& part, const std::string& name) const;
 
   std::map<std::string, std::string> text_;
   std::map<std::string, std::span<const float>> views_;  // what was set
-  std::map<std::string, std::vector<float>> floats_;     // what was loaded, or kept
+  std::map<std::string, std::vector<float>> floats_;     // what was loaded
   std::map<std::string, std::vector<double>> doubles_;
+  std::vector<runtime::Tensor> split_;  // own parts, to be written
+  Range classes_;                       // which they are of
+  std::vector<runtime::BytesRead> release_;
+  std::vector<Part> parts_;  // to be read
 };
 
-// `size` values of a process, of which every class has `each`; 0: all processes have the same.
-struct SplitPart {
-  size_t size, each;
-};
+// Of the folder of a checkpoint: a generation that none of its files has; and without the parts that no
+// checkpoint there names.
+uint64_t next_checkpoint_generation(const std::string& path);
+void remove_checkpoint_parts(const std::string& path);
 
 // The state of something, every part of it named once: put into a checkpoint, or taken from one. What is put
 // has to stay where it is until the checkpoint is saved.
@@ -95,50 +142,25 @@ class CheckpointFields {
   void operator()(const std::string& name, std::vector<Real>& values, size_t size) {
     reads() ? from_.get(name, values, size) : to_->set(name, values);
   }
-  // What every class has `each` of, where a process has its own classes only: all of it is in the checkpoint,
-  // which is that of any number of processes. They do this together; the first one keeps it.
+  // An array of which a process has the part of its own classes.
   template <class Real>
-  void split(const std::string& name, std::vector<Real>& own, size_t each, const ClassShard& shard) {
-    split_with(
-        name, own, shard, shard.classes() * each, [&] { return shard.gathered(own, each); },
-        [&](const std::vector<Real>& all) { return shard.part_of(all, each); });
-  }
-  // Parts one after the other, some of which are split.
-  template <class Real>
-  void split_parts(const std::string& name, std::vector<Real>& own, const std::vector<SplitPart>& parts,
-                   const ClassShard& shard) {
-    size_t whole = 0;
-    for (const SplitPart& part : parts) whole += part.each > 0 ? shard.classes() * part.each : part.size;
-    const auto each_part = [&](const std::vector<Real>& from, bool is_all, const auto& changed) {
-      std::vector<Real> out;
-      auto place = from.begin();
-      for (const SplitPart& part : parts) {
-        const size_t size = is_all && part.each > 0 ? shard.classes() * part.each : part.size;
-        const std::vector<Real> values(place, place + static_cast<std::ptrdiff_t>(size));
-        place += static_cast<std::ptrdiff_t>(size);
-        const std::vector<Real> to = part.each > 0 ? changed(values, part.each) : values;
-        out.insert(out.end(), to.begin(), to.end());
-      }
-      return out;
-    };
-    split_with(
-        name, own, shard, whole,
-        [&] {
-          return each_part(own, false,
-                           [&](const auto& values, size_t each) { return shard.gathered(values, each); });
-        },
-        [&](const std::vector<Real>& all) {
-          return each_part(all, true,
-                           [&](const auto& values, size_t each) { return shard.part_of(values, each); });
+  void split(const std::string& name, std::vector<Real>& own, const ClassShard& shard,
+             Checkpoint::SplitShape shape) {
+    if (!shard.exists()) return (*this)(name, own);
+    if (!reads()) return to_->set_split(name, std::span<const Real>(own), shard);
+    from_.get_split<Real>(
+        name, shard, shape, [&](size_t size) { own.resize(size); },
+        [&](size_t at, std::span<const Real> values) {
+          std::ranges::copy(values, own.begin() + static_cast<std::ptrdiff_t>(at));
         });
   }
-  // A matrix with a column for every class, and values after it that all have.
-  template <class Real>
-  void split_columns(const std::string& name, std::vector<Real>& own, size_t rows, const ClassShard& shard) {
-    split_with(
-        name, own, shard, own.size() + rows * (shard.classes() - shard.own().size()),
-        [&] { return shard.gathered_columns(own, rows); },
-        [&](const std::vector<Real>& all) { return shard.part_of_columns(all, rows); });
+  void split(const std::string& name, SetAside& own, const ClassShard& shard, size_t each) {
+    if (!reads())
+      return to_->set_split(name, own.values(), shard,
+                            [&own](std::span<const std::byte> piece) { own.release(piece); });
+    from_.get_split<float>(
+        name, shard, {.each = each}, [&](size_t size) { own.resize(size); },
+        [&](size_t at, std::span<const float> values) { own.write(at, values); });
   }
   template <class Real>
   void operator()(const std::string& name, Adaptive<Real>& optimiser) {
@@ -148,21 +170,6 @@ class CheckpointFields {
   }
 
  private:
-  template <class Real, class Gather, class Part>
-  void split_with(const std::string& name, std::vector<Real>& own, const ClassShard& shard, size_t whole,
-                  const Gather& gather, const Part& part) {
-    if (!shard.exists() || shard.is_whole()) return (*this)(name, own);
-    const bool exists = any_process(!own.empty());
-    if (reads()) {
-      std::vector<Real> all(exists ? whole : 0);
-      from_.get(name, all);
-      own = exists ? part(all) : all;
-    } else {
-      std::vector<Real> all = exists ? gather() : own;
-      if (is_first_process()) to_->keep(name, std::move(all));
-    }
-  }
-
   Checkpoint* to_ = nullptr;
   const Checkpoint& from_;
 };

@@ -49,7 +49,8 @@ class Pace {
 
   // Writes what `fill` puts into a checkpoint when one is due or `now` asks for it. Writing takes at most
   // about a tenth of the run's time. One that cannot be written is a warning: the one before stays, and the
-  // next is tried when it is due. Of several processes the first writes; all fill it where each has a part.
+  // next is tried when it is due. Of several processes the first writes; where each has a part, all write
+  // theirs before that.
   void checkpoint(bool now, bool is_split, const std::function<void(CheckpointFields&)>& fill) {
     if (options_.path.empty() || (!is_split && !is_first_process())) return;
     const Clock::time_point begin = Clock::now();
@@ -58,18 +59,17 @@ class Pace {
     if (!(is_split ? any_process(is_due) : is_due)) return;
     Checkpoint checkpoint;
     CheckpointFields fields(checkpoint);
-    {
-      const CommunicatorScope scope(is_split ? current_communicator() : nullptr);
-      fill(fields);
-    }
-    if (!is_first_process()) return;
-    const CommunicatorScope alone(nullptr);
-    checkpoint.set("fingerprint", fingerprint_);
-    checkpoint.set("seconds", seconds());
+    fill(fields);
     try {
+      if (is_split) checkpoint.save_parts(options_.path, next_generation());
+      if (!is_first_process()) return;
+      checkpoint.set("fingerprint", fingerprint_);
+      checkpoint.set("seconds", seconds());
       checkpoint.save(options_.path);
+      if (is_split) remove_checkpoint_parts(options_.path);
       is_failing_ = false;
     } catch (const Error& error) {
+      if (is_split && is_first_process()) remove_checkpoint_parts(options_.path);
       if (!std::exchange(is_failing_, true))
         observer_.on_warning(
             fmt::format("no checkpoint: {}; training goes on, and it will be tried again", error.what()));
@@ -79,9 +79,20 @@ class Pace {
   }
 
  private:
+  // Together; one that was not finished is not taken again.
+  uint64_t next_generation() {
+    if (generation_ == 0) {
+      generation_ = next_checkpoint_generation(options_.path);
+      if (Communicator* const all = current_communicator())
+        generation_ = std::stoull(all->from_first(std::to_string(generation_)));
+    }
+    return generation_++;
+  }
+
   CheckpointOptions options_;
   std::string fingerprint_;
   TrainObserver& observer_;
+  uint64_t generation_ = 0;  // of the next checkpoint in parts; 0: not known yet
   Clock::time_point start_ = Clock::now();
   Clock::time_point written_ = start_;
   double earlier_seconds_ = 0;

@@ -8,13 +8,15 @@
 // the same memory. A resumed run continues with the same bits.
 //
 // Several processes (math/process/communicator.h) run it together, each with all parameters: they agree on
-// stopping between two steps, and the first one writes the checkpoints, which all read.
+// stopping between two steps, and the first one writes the checkpoints, which all read. Where they have parts
+// of the parameters each, they write parts of the checkpoint (engine/checkpoint.h).
 //
 // Not trained by steps, and so no part of this: EM of mixtures, Newton's method of exponential families, the
 // line search inside an iteration of L-BFGS, and searches over whole runs (the multiplier of retraining).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +36,8 @@ namespace selfnorm {
 struct Snapshot {
   std::vector<float> floats;
   std::vector<double> doubles;
-  std::vector<double> numbers;  // a few besides them: b, a level
+  std::vector<double> numbers;                        // a few besides them: b, a level
+  std::vector<std::shared_ptr<SetAside>> aside = {};  // where the parameters are more than may be held twice
 
   template <class Real>
   std::vector<Real>& values() {

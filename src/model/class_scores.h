@@ -23,5 +23,8 @@ class ClassScores {
 
 // For dense or for sparse rows. Keeps a reference to a dense model; copies a sparse one's weights.
 std::unique_ptr<ClassScores> make_class_scores(const ModelFile& model, bool sparse_rows);
+// Of these classes, counted from the first of them, for dense rows; weights are read a tile at a time. Keeps
+// a reference.
+std::unique_ptr<ClassScores> make_class_scores(const MappedModel& model, Range classes);
 
 }  // namespace selfnorm

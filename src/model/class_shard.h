@@ -32,6 +32,11 @@ class ClassShard {
   // The classes from the first of this block to the last of all blocks of a process.
   Range classes_of(UnitShare share) const { return {block(share.begin).begin, block(share.end).begin}; }
   Range own() const { return classes_of(own_); }
+  // The most that a process has.
+  size_t most_own() const {
+    const Communicator* const all = sharing(blocks());
+    return all == nullptr ? classes_ : classes_of(all->share(blocks(), 0)).size();
+  }
   bool is_whole() const { return own_.size() == blocks(); }
   bool has(uint32_t k) const { return k >= own().begin && k < own().end; }
   Range own_block(size_t b) const {  // counted from the first own class
@@ -54,46 +59,6 @@ class ClassShard {
     double total = 0;
     add_in_order(std::span(&total, 1), 1, [&](size_t b, size_t, size_t) { total += own[b - own_.begin]; });
     return total;
-  }
-
-  // Numbers that every class has `each` of: those of all, of everybody's own.
-  template <class T>
-  std::vector<T> gathered(const std::vector<T>& own, size_t each) const {
-    if (is_whole()) return own;
-    std::vector<T> all(classes_ * each);
-    std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(this->own().begin * each));
-    Communicator& job = *current_communicator();
-    job.share_work(
-        [] {}, {shared_array(job, blocks(), all.data(), [&](size_t b) { return block(b).begin * each; })});
-    return all;
-  }
-  // And back.
-  template <class T>
-  std::vector<T> part_of(const std::vector<T>& all, size_t each) const {
-    const auto at = [&](uint64_t k) { return all.begin() + static_cast<std::ptrdiff_t>(k * each); };
-    return {at(own().begin), at(own().end)};
-  }
-
-  // The same of the columns of a matrix, of `rows` rows, and what stands after it.
-  template <class T>
-  std::vector<T> gathered_columns(const std::vector<T>& own_values, size_t rows) const {
-    const size_t width = own().size(), columns = classes_;
-    std::vector<T> all(rows * columns);
-    for (size_t j = 0; j < rows; ++j)
-      std::copy_n(own_values.data() + j * width, width, all.data() + j * columns + own().begin);
-    gather_columns(*current_communicator(), blocks(), std::span(all), columns,
-                   [&](size_t b) { return block(b).begin; });
-    all.insert(all.end(), own_values.begin() + static_cast<std::ptrdiff_t>(rows * width), own_values.end());
-    return all;
-  }
-  template <class T>
-  std::vector<T> part_of_columns(const std::vector<T>& all, size_t rows) const {
-    const size_t width = own().size();
-    std::vector<T> out(rows * width);
-    for (size_t j = 0; j < rows; ++j)
-      std::copy_n(all.data() + j * classes_ + own().begin, width, out.data() + j * width);
-    out.insert(out.end(), all.begin() + static_cast<std::ptrdiff_t>(rows * classes_), all.end());
-    return out;
   }
 
  private:

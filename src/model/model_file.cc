@@ -40,10 +40,9 @@ Encoder encoder_of(const runtime::EncoderLayout& layout) {
           .hidden_bias = copy(layout.hidden_bias)};
 }
 
-ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) {
-  const runtime::Safetensors file = runtime::parse_safetensors(bytes, name);
-  const runtime::ModelLayout layout = runtime::read_layout(file, name);
-  runtime::check_contents(layout, name);
+// All but the weights.
+ModelFile model_of(const runtime::Safetensors& file, const runtime::ModelLayout& layout,
+                   const std::string& name) {
   ModelFile out;
   out.family = layout.family;
   out.input = layout.input;
@@ -51,10 +50,6 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
   out.classes = layout.classes;
   out.features = layout.features;
   out.log_normalizer = layout.log_normalizer;
-  out.weight = weights_of(layout);
-  for (const float w : out.weight) {
-    if (!std::isfinite(w)) throw_error("{}: a weight times its scale is {}", name, w);
-  }
   out.bias = copy(layout.bias);
   out.log_carrier = copy(layout.log_carrier);
   out.idf = copy(layout.idf);
@@ -80,6 +75,18 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
   text("columns", out.columns_json);
   if (!out.columns_json.empty()) check_metadata_json(name, "columns", out.columns_json);
   text("unknown", out.unknown);
+  return out;
+}
+
+ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) {
+  const runtime::Safetensors file = runtime::parse_safetensors(bytes, name);
+  const runtime::ModelLayout layout = runtime::read_layout(file, name);
+  runtime::check_contents(layout, name);
+  ModelFile out = model_of(file, layout, name);
+  out.weight = weights_of(layout);
+  for (const float w : out.weight) {
+    if (!std::isfinite(w)) throw_error("{}: a weight times its scale is {}", name, w);
+  }
   runtime::require_checksum(bytes, name);
   return out;
 }
@@ -143,11 +150,7 @@ void check_model_finite(const std::string& path, const AmortisedNormalizer& b) {
 }
 
 bool has_numbered_labels(const ModelFile& model) {
-  if (model.labels.size() < kIndexedLabels) return false;
-  for (size_t k = 0; k < model.labels.size(); ++k) {
-    if (model.labels[k] != std::to_string(k)) return false;
-  }
-  return true;
+  return model.labels.size() >= kIndexedLabels && model.labels.are_numbers();
 }
 
 Metadata metadata_of(const ModelFile& model) {
@@ -195,7 +198,7 @@ std::vector<uint32_t> label_index(const ModelFile& model) {
   if (model.labels.empty() || has_numbered_labels(model) ||
       (model.input != ModelInput::Context && model.classes < kIndexedLabels))
     return {};
-  return index_slots(model.labels);
+  return index_slots(model.labels.all());
 }
 
 size_t rows_of(const ModelFile& model) {
@@ -209,7 +212,7 @@ class StoredModel {
   StoredModel(const ModelFile& model, const std::string& path) : StoredModel(model, path, rows_of(model)) {}
   StoredModel(const ModelFile& model, const std::string& path, size_t rows)
       : model_(model),
-        labels_(has_numbered_labels(model) ? std::vector<std::string>() : model.labels),
+        labels_(has_numbered_labels(model) ? std::vector<std::string>() : model.labels.all()),
         names_(model.feature_names),
         words_(model.vocabulary),
         intercept_{model.normalizer.intercept},
@@ -285,11 +288,9 @@ class StoredModel {
 
 }  // namespace
 
-std::vector<std::string> labels_of(const runtime::ModelLayout& layout) {
-  if (!layout.has_numbered_labels) return strings_of(layout.labels);
-  std::vector<std::string> out(layout.classes);
-  for (uint32_t k = 0; k < layout.classes; ++k) out[k] = std::to_string(k);
-  return out;
+ClassNames labels_of(const runtime::ModelLayout& layout) {
+  return layout.has_numbered_labels ? ClassNames::numbers(layout.classes)
+                                    : ClassNames(strings_of(layout.labels));
 }
 
 void check_metadata_json(const std::string& file, const char* key, const std::string& json) {
@@ -309,6 +310,40 @@ ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name)
 ModelFile load_model(const std::string& path) {
   return with_plain_errors(
       [&] { return read_mapped(path, [&](auto bytes) { return read_model(bytes, path); }); });
+}
+
+MappedModel::MappedModel(const std::string& path) {
+  with_plain_errors([&] {
+    file_ = runtime::MappedFile(path);
+    file_.expect_scan();
+    runtime::require_checksum(file_.bytes(), path, "; take another copy of it", file_.gives_back());
+    content_ = runtime::parse_safetensors(file_.bytes(), path);
+    layout_ = runtime::read_layout(content_, path);
+    runtime::check_string_tables(layout_, path);
+    model_ = model_of(content_, layout_, path);
+  });
+}
+
+const float* MappedModel::rows(Range classes, std::vector<float>& room) const {
+  const size_t d = layout_.features, first = classes.begin * d, size = classes.size() * d;
+  if (!layout_.weight_f32.empty()) return layout_.weight_f32.data() + first;
+  room.resize(size);
+  for (size_t i = 0; i < size; ++i)
+    room[i] = !layout_.weight_bf16.empty() ? from_bfloat16(layout_.weight_bf16[first + i])
+                                           : layout_.weight_scale[classes.begin + i / d] *
+                                                 static_cast<float>(layout_.weight_i8[first + i]);
+  return room.data();
+}
+
+void MappedModel::release(Range classes) const {
+  const size_t d = layout_.features;
+  const auto give = [&](const auto& weights) {
+    if (!weights.empty())
+      file_.release(std::as_bytes(weights.subspan(classes.begin * d, classes.size() * d)));
+  };
+  give(layout_.weight_f32);
+  give(layout_.weight_bf16);
+  give(layout_.weight_i8);
 }
 
 void save_model(const ModelFile& model, const std::string& path) {
@@ -391,7 +426,7 @@ void save_model_index(const ModelFile& own, const ClassShard& shard, const std::
     const runtime::MappedFile whole(path);
     whole.expect_scan();
     const std::span<const std::byte> all = whole.bytes();
-    put_checksum({{all}}, header);
+    put_checksum({{all}}, header, whole.gives_back());
   });
   write(path);
 }

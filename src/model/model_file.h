@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "data/string_index.h"
 #include "model/class_shard.h"
 #include "model/encoder.h"
 #include "model/ladder.h"
+#include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/model_layout.h"
 
 namespace selfnorm {
@@ -32,7 +34,7 @@ struct ModelFile {
   std::vector<float> weight;               // K x d; joint: 1 x d
   std::vector<float> bias;                 // K; empty for joint
   std::vector<float> log_carrier;          // K or empty
-  std::vector<std::string> labels;         // K or empty
+  ClassNames labels;                       // K or empty
   std::vector<std::string> feature_names;  // inputs() or empty
   std::vector<std::string> vocabulary;     // inputs() or empty; text only
   std::vector<float> idf;                  // inputs() or empty; text only
@@ -79,8 +81,26 @@ void round_as_stored(ModelFile& model);
 ModelFile load_model(const std::string& path);
 ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name);
 
+// A model of classes whose weights stay in the file, for models that are more than a process has room for.
+// Throws Error as load_model; values are vouched for by the checksum.
+class MappedModel {
+ public:
+  explicit MappedModel(const std::string& path);
+
+  const ModelFile& model() const { return model_; }  // without `weight`
+  // The weights of these classes, in `room` where the file has others than floats.
+  const float* rows(Range classes, std::vector<float>& room) const;
+  void release(Range classes) const;  // not needed for now
+
+ private:
+  runtime::MappedFile file_;
+  runtime::Safetensors content_;
+  runtime::ModelLayout layout_;
+  ModelFile model_;
+};
+
 // The labels as load_model gives them, of a file whose string tables were checked.
-std::vector<std::string> labels_of(const runtime::ModelLayout& layout);
+ClassNames labels_of(const runtime::ModelLayout& layout);
 
 // Throws Error naming the file and the key when `json` is not JSON or nested too deeply.
 void check_metadata_json(const std::string& file, const char* key, const std::string& json);

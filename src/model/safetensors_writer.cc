@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -34,18 +35,21 @@ std::string stem_of(const std::string& index) {
   return name.substr(0, name.size() - runtime::kShardIndexEnding.size());
 }
 
-// "model-00002-of-00004.safetensors"
-std::string shard_name(const std::string& stem, size_t part, size_t parts) {
-  return fmt::format("{}-{:05}-of-{:05}.safetensors", stem, part, parts);
+// "model-00002-of-00004.safetensors"; where that is taken, "model-00002-of-00004.2.safetensors"
+std::string shard_name(const std::string& stem, size_t part, size_t parts, size_t version = 1) {
+  return fmt::format("{}-{:05}-of-{:05}{}.safetensors", stem, part, parts,
+                     version == 1 ? "" : fmt::format(".{}", version));
 }
 
-bool is_shard_name(const std::string& name, const std::string& stem) {
-  size_t part = 0, parts = 0;
-  if (!name.starts_with(stem) ||
-      std::sscanf(name.c_str() + stem.size(), "-%zu-of-%zu.safetensors", &part, &parts) != 2)
-    return false;
-  return name == shard_name(stem, part, parts);
+// Which version the name is of a shard; 0: of none.
+size_t version_of(const std::string& name, const std::string& stem) {
+  size_t part = 0, parts = 0, version = 1;
+  if (!name.starts_with(stem)) return 0;
+  const char* const rest = name.c_str() + stem.size();
+  if (std::sscanf(rest, "-%zu-of-%zu.%zu.safetensors", &part, &parts, &version) < 2) return 0;
+  return name == shard_name(stem, part, parts, version) ? version : 0;
 }
+bool is_shard_name(const std::string& name, const std::string& stem) { return version_of(name, stem) > 0; }
 
 // What a model is written as, until all of it is there.
 constexpr const char* kUnfinished = "unfinished";
@@ -102,34 +106,42 @@ std::string safetensors_text(std::vector<runtime::Tensor>& tensors, const Metada
   return out;
 }
 
-void put_checksum(std::span<const std::span<const std::byte>> parts, std::string& header) {
-  const runtime::ChecksumDigits digits = runtime::checksum_of(parts);
+void put_checksum(std::span<const std::span<const std::byte>> parts, std::string& header,
+                  const runtime::BytesRead& read) {
+  const runtime::ChecksumDigits digits = runtime::checksum_of(parts, read);
   std::copy(digits.begin(), digits.end(), header.begin() + runtime::kChecksumOffset);
 }
 
 std::string safetensors_header(std::vector<runtime::Tensor>& tensors, const Metadata& metadata,
-                               const SafetensorsPlace& place) {
+                               const SafetensorsPlace& place, const runtime::BytesRead& read) {
   for (const runtime::Tensor& tensor : tensors) SELFNORM_CHECK(bytes_of_shape(tensor) == tensor.data.size());
   std::string out = safetensors_text(tensors, metadata, place);
   std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(out))};
   for (const runtime::Tensor& tensor : tensors) parts.push_back(tensor.data);
-  put_checksum(parts, out);
+  put_checksum(parts, out, read);
   return out;
 }
 
-void write_safetensors(const std::string& path, std::vector<runtime::Tensor> tensors,
-                       const Metadata& metadata, const SafetensorsPlace& place) {
+runtime::ChecksumDigits write_safetensors(const std::string& path, std::vector<runtime::Tensor> tensors,
+                                          const Metadata& metadata, const SafetensorsPlace& place,
+                                          const runtime::BytesRead& read) {
   std::string header;
   try {
-    header = safetensors_header(tensors, metadata, place);
+    header = safetensors_header(tensors, metadata, place, read);
   } catch (const Error& error) {
     throw Error(path + ": " + error.what());
   }
   AtomicFile file(path);
   file.write(header);
   for (const runtime::Tensor& tensor : tensors)
-    file.write(std::string_view(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()));
+    runtime::for_each_piece(tensor.data, [&](std::span<const std::byte> piece) {
+      file.write(std::string_view(reinterpret_cast<const char*>(piece.data()), piece.size()));
+      if (read) read(piece);
+    });
   file.commit();
+  runtime::ChecksumDigits digits;
+  std::copy_n(header.begin() + runtime::kChecksumOffset, digits.size(), digits.begin());
+  return digits;
 }
 
 std::string unfinished_shard(const std::string& index, size_t part, size_t parts) {
@@ -138,24 +150,29 @@ std::string unfinished_shard(const std::string& index, size_t part, size_t parts
   return folder_of(index) + shard_name(kUnfinished, part, parts);
 }
 
+// Under names that the model before does not have: its index names whole files until the new one stands.
 void place_model_shards(const std::string& index) {
-  const std::string unfinished = unfinished_index(index), folder = folder_of(index);
+  const std::string unfinished = unfinished_index(index), folder = folder_of(index), stem = stem_of(index);
   std::ifstream file(unfinished);
   nlohmann::ordered_json content = nlohmann::ordered_json::parse(file);
-  std::set<std::string> before = shards_of(index), after;
+  const std::set<std::string> before = shards_of(index);
+  std::set<size_t> taken;
+  for (const std::string& name : before) taken.insert(version_of(name, stem));
+  size_t version = 1;
+  while (taken.contains(version)) ++version;
+  std::map<std::string, std::string> place;  // of an unfinished shard
   for (auto& [tensor, part] : content.at("weight_map").items()) {
     const std::string name = part.get<std::string>();
-    part = stem_of(index) + name.substr(std::string_view(kUnfinished).size());
-    after.insert(name);
-    before.erase(part.get<std::string>());
+    size_t own = 0, parts = 0;
+    std::sscanf(name.c_str() + std::string_view(kUnfinished).size(), "-%zu-of-%zu", &own, &parts);
+    part = place[name] = shard_name(stem, own, parts, version);
   }
   AtomicFile finished(index);
   finished.write(content.dump(1) + "\n");
   std::error_code error, ignored;
-  for (const std::string& name : after) {
-    const std::string place = folder + stem_of(index) + name.substr(std::string_view(kUnfinished).size());
-    std::filesystem::rename(folder + name, place, error);
-    if (error) throw_error("cannot write {}: {}", place, error.message());
+  for (const auto& [name, to] : place) {
+    std::filesystem::rename(folder + name, folder + to, error);
+    if (error) throw_error("cannot write {}: {}", folder + to, error.message());
   }
   finished.commit();
   std::filesystem::remove(unfinished, ignored);
@@ -185,10 +202,13 @@ void remove_model_shards(const std::string& index) {
 
 void remove_unfinished_shards(const std::string& index) {
   std::error_code ignored;
+  const std::set<std::string> named = shards_of(index);
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(index).parent_path(), ignored)) {
     const std::string file = entry.path().filename().string(), name = file.substr(0, file.find(".tmp-"));
-    if (name == kUnfinished + std::string(runtime::kShardIndexEnding) || is_shard_name(name, kUnfinished))
+    const bool is_left = version_of(name, stem_of(index)) > 1 && !named.contains(name);
+    if (is_left || name == kUnfinished + std::string(runtime::kShardIndexEnding) ||
+        is_shard_name(name, kUnfinished))
       std::filesystem::remove(entry.path(), ignored);
   }
 }

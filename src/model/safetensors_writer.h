@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/safetensors.h"
 
 namespace selfnorm {
@@ -32,15 +33,18 @@ struct SafetensorsPlace {
 // The header alone, with blank digits for the checksum; what tensors there are is told by their shapes.
 std::string safetensors_text(std::vector<runtime::Tensor>& tensors, const Metadata& metadata,
                              const SafetensorsPlace& place = {});
-void put_checksum(std::span<const std::span<const std::byte>> parts, std::string& header);
+void put_checksum(std::span<const std::span<const std::byte>> parts, std::string& header,
+                  const runtime::BytesRead& read = {});
 
 // Everything before the data; puts `tensors` in the order of the file. Throws Error when a text is not UTF-8.
 std::string safetensors_header(std::vector<runtime::Tensor>& tensors, const Metadata& metadata,
-                               const SafetensorsPlace& place = {});
+                               const SafetensorsPlace& place = {}, const runtime::BytesRead& read = {});
 
-// Throws Error (naming `path`) when the file cannot be written.
-void write_safetensors(const std::string& path, std::vector<runtime::Tensor> tensors,
-                       const Metadata& metadata, const SafetensorsPlace& place = {});
+// Throws Error (naming `path`) when the file cannot be written. Returns its checksum. `read` is told twice of
+// the numbers.
+runtime::ChecksumDigits write_safetensors(const std::string& path, std::vector<runtime::Tensor> tensors,
+                                          const Metadata& metadata, const SafetensorsPlace& place = {},
+                                          const runtime::BytesRead& read = {});
 
 // A model in shards (selfnorm/runtime/mapped_file.h), beside FOLDER/STEM.safetensors.index.json. Shards and
 // an index of them are written under names of their own, so that the model before stays until all are there

@@ -71,14 +71,86 @@ ShardSoftmax<float> shard_of_head(const ClassShard& shard, const ModelFile& own,
           }};
 }
 
-std::vector<ShardSum> shard_sums(const ClassShard& shard, const ModelFile& own, std::span<const float> states,
-                                 std::span<const uint32_t> target) {
-  std::vector<ShardSum> out;
-  ShardSoftmax<float> softmax = shard_of_head(shard, own, states);
-  for (uint64_t first = 0; first < target.size(); first += kShardStrip) {
-    const uint64_t last = std::min<uint64_t>(target.size(), first + kShardStrip);
-    const auto sums = softmax.run({first, last}, target.subspan(first, last - first));
-    out.insert(out.end(), sums.begin(), sums.end());
+namespace {
+
+constexpr uint64_t kSummaryTile = 512, kSummaryStrip = 1024;  // classes, rows
+
+// visit(block, row, first class, scores, how many) of rows x the own classes, in parallel by blocks and rows.
+template <class Visit>
+void for_own_scores(const ClassShard& shard, const ClassScores& scores, const Features& x, Range rows,
+                    const Visit& visit) {
+  const UnitShare own = shard.own_blocks();
+  const size_t strips = (rows.size() + kShardRows - 1) / kShardRows;
+  parallel_units(own.size() * strips, [&](size_t unit) {
+    const size_t b = own.begin + unit / strips;
+    const uint64_t first = rows.begin + unit % strips * kShardRows,
+                   last = std::min(rows.end, first + kShardRows);
+    const Range here = shard.own_block(b);
+    std::vector<float> values((last - first) * std::min<uint64_t>(kSummaryTile, here.size()));
+    for (uint64_t k = here.begin; k < here.end; k += kSummaryTile) {
+      const Range tile{k, std::min(here.end, k + kSummaryTile)};
+      scores.tile(x, {first, last}, tile, values.data());
+      for (uint64_t i = first; i < last; ++i)
+        visit(b, i, k + shard.own().begin, values.data() + (i - first) * tile.size(), tile.size());
+    }
+  });
+}
+
+void summarise_strip(const ClassShard& shard, const ClassScores& scores, const Features& x, Range rows,
+                     std::span<const uint32_t> target, ShardRanks ranks, std::span<ShardSummary> out) {
+  const UnitShare own = shard.own_blocks();
+  std::vector<std::vector<ShardSummary>> parts(own.size(), std::vector<ShardSummary>(rows.size()));
+  const auto part_of = [&](size_t b, uint64_t i) -> ShardSummary& {
+    return parts[b - own.begin][i - rows.begin];
+  };
+  const auto add_parts = [&](const auto& add) {
+    shard.add_in_order(out, kShardRows, [&](size_t b, size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) add(out[i], parts[b - own.begin][i]);
+    });
+  };
+  for_own_scores(shard, scores, x, rows,
+                 [&](size_t b, uint64_t i, uint64_t first, const float* values, size_t n) {
+                   ShardSummary& part = part_of(b, i);
+                   part.moments.append(softmax_moments(values, n), first);
+                   if (target[i] >= first && target[i] < first + n)
+                     part.target = static_cast<double>(values[target[i] - first]);
+                 });
+  add_parts([](ShardSummary& sum, const ShardSummary& part) {
+    sum.moments.append(part.moments, 0);
+    sum.target += part.target;
+  });
+  if (ranks == ShardRanks::left_out) return;
+  for_own_scores(
+      shard, scores, x, rows, [&](size_t b, uint64_t i, uint64_t first, const float* values, size_t n) {
+        const auto own_score = static_cast<float>(out[i - rows.begin].target);
+        uint64_t& better = part_of(b, i).better;
+        for (size_t k = 0; k < n; ++k)
+          better += values[k] > own_score || (values[k] == own_score && first + k < target[i]) ? 1 : 0;
+      });
+  add_parts([](ShardSummary& sum, const ShardSummary& part) { sum.better += part.better; });
+}
+
+}  // namespace
+
+std::vector<ShardSummary> shard_summaries(const ClassShard& shard, const ModelFile& own, const Features& x,
+                                          std::span<const uint32_t> target, ShardRanks ranks) {
+  ModelFile columns;  // of a sparse model, whose weights are turned, and so copied, anyway
+  if (x.is_sparse) {
+    columns.features = own.features;
+    columns.classes = static_cast<uint32_t>(shard.own().size());
+    columns.weight = own.weight;
+    columns.bias = own.bias;
+  }
+  return shard_summaries(shard, *make_class_scores(x.is_sparse ? columns : own, x.is_sparse), x, target,
+                         ranks);
+}
+
+std::vector<ShardSummary> shard_summaries(const ClassShard& shard, const ClassScores& own, const Features& x,
+                                          std::span<const uint32_t> target, ShardRanks ranks) {
+  std::vector<ShardSummary> out(target.size());
+  for (uint64_t first = 0; first < target.size(); first += kSummaryStrip) {
+    const Range rows{first, std::min<uint64_t>(target.size(), first + kSummaryStrip)};
+    summarise_strip(shard, own, x, rows, target, ranks, std::span(out).subspan(first, rows.size()));
   }
   return out;
 }

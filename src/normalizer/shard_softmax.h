@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "math/kernels.h"
+#include "model/class_scores.h"
 #include "model/class_shard.h"
 #include "model/model_file.h"
 #include "normalizer/exact_pass.h"
@@ -49,9 +50,19 @@ class ShardSoftmax {
 // Rows of W of the own classes, as a model file has them, and log h + their biases.
 ShardSoftmax<float> shard_of_head(const ClassShard& shard, const ModelFile& own,
                                   std::span<const float> states);
-// For any number of rows of states, a part of them at once.
-std::vector<ShardSum> shard_sums(const ClassShard& shard, const ModelFile& own, std::span<const float> states,
-                                 std::span<const uint32_t> target);
+
+// Of a model whose rows of W are those of the own classes, for any number of inputs, all processes together;
+// a tile of scores at a time is in memory.
+struct ShardSummary {
+  SoftmaxMoments moments;
+  double target = 0;    // the score of the row's own class
+  uint64_t better = 0;  // classes ahead of it: a higher score, or the same and a smaller number
+};
+enum class ShardRanks { left_out, counted };  // which takes the scores once more
+std::vector<ShardSummary> shard_summaries(const ClassShard& shard, const ModelFile& own, const Features& x,
+                                          std::span<const uint32_t> target, ShardRanks ranks);
+std::vector<ShardSummary> shard_summaries(const ClassShard& shard, const ClassScores& own, const Features& x,
+                                          std::span<const uint32_t> target, ShardRanks ranks);
 
 // A log-linear model: theta has the columns of the own classes (model/multiclass.h).
 template <class Real>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <unordered_map>
 
 #include "base/failure.h"
 
@@ -57,51 +58,61 @@ class LogUniform final : public Proposal {
 // one other, so a draw is one column and one comparison.
 class Unigram final : public Proposal {
  public:
-  Unigram(std::span<const uint64_t> counts, double beta) : column_(counts.size()), log_prob_(counts.size()) {
+  Unigram(std::span<const uint64_t> counts, double beta)
+      : counts_(counts), own_(counts.size()), other_(counts.size()) {
     require_range(beta >= 0 && beta <= 1, "proposal-power", beta, "a number in [0, 1]");
     const auto classes = static_cast<uint32_t>(counts.size());
-    std::vector<double> mass(classes);  // in units of a column, 1/K
+    std::vector<double> mass;
+    for (const uint64_t n : counts_.values()) mass.push_back(std::pow(static_cast<double>(n) + 1, beta));
     double total = 0;
-    for (uint32_t k = 0; k < classes; ++k)
-      total += mass[k] = std::pow(static_cast<double>(counts[k]) + 1, beta);
+    for (uint32_t k = 0; k < classes; ++k) total += mass[counts_.level(k)];
+    for (const double m : mass) log_prob_.push_back(std::log(m / total));
     std::vector<uint32_t> small, large;
-    for (uint32_t k = 0; k < classes; ++k) {
-      log_prob_[k] = std::log(mass[k] / total);
-      mass[k] *= static_cast<double>(classes) / total;
-      (mass[k] < 1 ? small : large).push_back(k);
+    for (uint32_t k = 0; k < classes; ++k) {  // in units of a column, 1/K
+      own_[k] = mass[counts_.level(k)] * (static_cast<double>(classes) / total);
+      (own_[k] < 1 ? small : large).push_back(k);
     }
     // A small class fills its column with the surplus of a large one. Rounding may leave a few of either,
     // which are whole columns but for that rounding.
     while (!small.empty() && !large.empty()) {
       const uint32_t poor = small.back(), rich = large.back();
       small.pop_back();
-      column_[poor] = {.own = mass[poor], .other = rich};
-      mass[rich] -= 1 - mass[poor];
-      if (mass[rich] < 1) {
+      other_[poor] = rich;
+      own_[rich] -= 1 - own_[poor];
+      if (own_[rich] < 1) {
         large.pop_back();
         small.push_back(rich);
       }
     }
+    for (const auto* rest : {&small, &large})
+      for (const uint32_t k : *rest) own_[k] = 1;
   }
 
-  uint32_t classes() const override { return static_cast<uint32_t>(column_.size()); }
+  uint32_t classes() const override { return static_cast<uint32_t>(own_.size()); }
   uint32_t sample(RandomStream& random) const override {
-    const auto k = static_cast<uint32_t>(random.below(column_.size()));
-    return random.uniform() < column_[k].own ? k : column_[k].other;
+    const auto k = static_cast<uint32_t>(random.below(own_.size()));
+    return random.uniform() < own_[k] ? k : other_[k];
   }
-  double log_prob(uint32_t k) const override { return log_prob_[k]; }
+  double log_prob(uint32_t k) const override { return log_prob_[counts_.level(k)]; }
 
  private:
-  struct Column {
-    double own = 1;  // share of the column that belongs to its own class
-    uint32_t other = 0;
-  };
-
-  std::vector<Column> column_;
-  std::vector<double> log_prob_;
+  SeenCounts counts_;
+  std::vector<double> own_;       // share of a column that belongs to its own class
+  std::vector<uint32_t> other_;   // whose the rest is
+  std::vector<double> log_prob_;  // of those that were seen so often
 };
 
 }  // namespace
+
+SeenCounts::SeenCounts(std::span<const uint64_t> counts) {
+  std::unordered_map<uint64_t, uint32_t> level;
+  level_.reserve(counts.size());
+  for (const uint64_t n : counts) {
+    const auto [place, is_new] = level.emplace(n, static_cast<uint32_t>(value_.size()));
+    if (is_new) value_.push_back(n);
+    level_.push_back(place->second);
+  }
+}
 
 std::vector<std::string> proposal_names() { return {"uniform", "unigram", "log-uniform"}; }
 

@@ -21,6 +21,22 @@ class Proposal {
   virtual double log_prob(uint32_t k) const = 0;
 };
 
+// How often each of many classes was seen, in 4 bytes a class: few of the numbers differ.
+class SeenCounts {
+ public:
+  explicit SeenCounts(std::span<const uint64_t> counts);
+
+  size_t classes() const { return level_.size(); }
+  uint64_t operator[](uint32_t k) const { return value_[level_[k]]; }
+  // The numbers there are, and which of them a class has.
+  std::span<const uint64_t> values() const { return value_; }
+  uint32_t level(uint32_t k) const { return level_[k]; }
+
+ private:
+  std::vector<uint32_t> level_;
+  std::vector<uint64_t> value_;
+};
+
 //   uniform      q(k) = 1/K
 //   log-uniform  Zipf's law without counting: q(k) = log((r+2)/(r+1)) / log(K+1), r = 0 .. K-1 the rank of
 //                class k by how often it was seen, the most frequent first and equals by their index

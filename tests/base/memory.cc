@@ -1,6 +1,12 @@
 #include "base/memory.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <vector>
 
 #include "selfnorm/error.h"
 
@@ -19,6 +25,33 @@ TEST(Memory, MoreThanThereIsIsRefused) {
         << text;
     EXPECT_TRUE(text.ends_with("; ask for fewer")) << text;
   }
+}
+
+// In a file, in memory without a folder, and in memory where the folder cannot be written.
+TEST(SetAside, GivesBackWhatWasPut) {
+  std::string folder = (std::filesystem::temp_directory_path() / "selfnorm-aside-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  for (const std::string& place : {folder, std::string(), folder + "/none"}) {
+    SetAside aside(place);
+    std::vector<float> values(3000);
+    std::iota(values.begin(), values.end(), 1.0f);
+    aside.put(values);
+    aside.write(1, std::vector<float>{-1, -2});
+    values[1] = -1;
+    values[2] = -2;
+    const auto seen = [&] { return std::vector<float>(aside.values().begin(), aside.values().end()); };
+    EXPECT_EQ(seen(), values);
+    aside.release(std::as_bytes(aside.values()));
+    EXPECT_EQ(seen(), values);
+    std::vector<float> back(values.size());
+    aside.get(back);
+    EXPECT_EQ(back, values);
+    values.resize(7);
+    aside.put(values);
+    EXPECT_EQ(seen(), values);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  std::filesystem::remove(folder);
 }
 
 }  // namespace

@@ -115,8 +115,8 @@ TEST(TrainLm, PretrainedEmbeddings) {
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_NE(trained.err.find("a.vec: embeddings of 2 of 14 words"), std::string::npos) << trained.err;
   const ModelFile model = load_model(folder / "run/model.safetensors");
-  const auto the =
-      static_cast<size_t>(std::find(model.labels.begin(), model.labels.end(), "the") - model.labels.begin());
+  const auto the = static_cast<size_t>(
+      std::distance(model.labels.begin(), std::find(model.labels.begin(), model.labels.end(), "the")));
   for (size_t j = 0; j < 4; ++j)
     EXPECT_NEAR(model.encoder.embedding[the * 4 + j], static_cast<float>(j + 1), 1e-5f);
   expect_user_error(

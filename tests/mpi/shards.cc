@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "cli/program.h"
 #include "model/model_file.h"
@@ -145,13 +146,13 @@ TEST_F(Shards, AnotherNumberOfProcessesResumes) {
     processes(1);
     folder.generate("data", 300, 10);
     Words more = how;
-    for (const char* word :
-         {"--epochs", "400", "--batch", "50", "--checkpoint-seconds", "0", "--patience", "0"})
-      more.push_back(word);
+    for (const char* word : {"--epochs", "400", "--batch", "50", "--patience", "0"}) more.push_back(word);
+    Words always = more;  // a checkpoint after every step
+    for (const char* word : {"--checkpoint-seconds", "0"}) always.push_back(word);
     ASSERT_EQ(folder.run(training("data", "whole", more)).code, 0);
     processes(3);
     const auto checkpoint = folder / "run/checkpoint.safetensors";
-    const Outcome stopped = folder.run(training("data", "run", more), [&](pid_t job) {
+    const Outcome stopped = folder.run(training("data", "run", always), [&](pid_t job) {
       wait_for([&] { return fs::exists(checkpoint); });
       for (const pid_t process : children(job)) kill(process, SIGTERM);  // mpirun would take its time
     });
@@ -159,12 +160,160 @@ TEST_F(Shards, AnotherNumberOfProcessesResumes) {
     ASSERT_TRUE(fs::exists(checkpoint));
     EXPECT_FALSE(fs::exists(folder / (std::string("run") + kIndex)));
     processes(2);
-    more.push_back("--resume");
+    for (const char* word : {"--checkpoint-seconds", "60", "--resume"}) more.push_back(word);
     const Outcome resumed = folder.run(training("data", "run", more));
     ASSERT_EQ(resumed.code, 0) << resumed.err;
     EXPECT_EQ(load_model(folder / (std::string("run") + kIndex)),
               load_model(folder / "whole/model.safetensors"));
   }
+}
+
+// A process at a time, at any moment of a step, of the writing of a part or of the index; another number of
+// processes goes on. At any moment there is a whole generation.
+TEST_F(Shards, KilledProcessesLoseNoCheckpoint) {
+  constexpr int kKills = 12;
+  const Folder folder;
+  folder.generate("data", 200, 9);
+  const auto words = [&](const std::string& out, const Words& more) {
+    Words all{"--encoder", "bag",      "--dimension", "6",       "--objective", "nce",        "--samples",
+              "5",         "--epochs", "250",         "--batch", "50",          "--patience", "0"};
+    all.insert(all.end(), more.begin(), more.end());
+    return training("data", out, all);
+  };
+  ASSERT_EQ(folder.run(words("whole", {})).code, 0);
+  const fs::path checkpoint = folder / "run/checkpoint.safetensors";
+  int killed = 0;
+  uint32_t random = 12345;
+  for (int at = 0; at < kKills; ++at) {
+    processes(2 + at % 3);
+    std::error_code none;
+    const auto before = fs::exists(checkpoint) ? fs::last_write_time(checkpoint) : fs::file_time_type::min();
+    bool is_killed = false;
+    const Outcome outcome = folder.run(
+        words("run",
+              at > 0 ? Words{"--checkpoint-seconds", "0", "--resume"} : Words{"--checkpoint-seconds", "0"}),
+        [&](pid_t job) {
+          wait_for([&] {
+            return fs::exists(folder / (std::string("run") + kIndex)) ||
+                   (fs::exists(checkpoint, none) && fs::last_write_time(checkpoint, none) > before);
+          });
+          random = random * 1664525 + 1013904223;
+          usleep(random >> 19);  // up to 8 ms: a few steps and the checkpoints between them
+          const std::vector<pid_t> all = children(job);
+          if (!all.empty()) is_killed = kill(all[static_cast<size_t>(at) % all.size()], SIGKILL) == 0;
+        });
+    if (!is_killed || outcome.code == 0) break;  // the run has ended: too few are an error below
+    ASSERT_TRUE(fs::exists(checkpoint)) << outcome.err;
+    ++killed;
+  }
+  EXPECT_GE(killed, 10);
+  processes(3);
+  const Outcome resumed = folder.run(words("run", {"--checkpoint-seconds", "60", "--resume"}));
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(load_model(folder / (std::string("run") + kIndex)),
+            load_model(folder / "whole/model.safetensors"));
+  for (const std::string& name : files_of(folder / "run"))
+    EXPECT_FALSE(name.starts_with("checkpoint") || name.starts_with("unfinished")) << name;
+}
+
+TEST_F(Shards, ACheckpointWithoutAPartIsRefused) {
+  const Folder folder;
+  folder.generate("data", 200, 9);
+  processes(2);
+  const Words more{"--epochs", "100000", "--batch", "50", "--checkpoint-seconds", "0", "--patience", "0"};
+  const auto checkpoint = folder / "run/checkpoint.safetensors";
+  folder.run(training("data", "run", more), [&](pid_t job) {
+    wait_for([&] { return fs::exists(checkpoint); });
+    for (const pid_t process : children(job)) kill(process, SIGTERM);
+  });
+  std::string part;
+  for (const std::string& name : files_of(folder / "run"))
+    if (name.ends_with("-00002-of-00002.safetensors")) part = folder / ("run/" + name);
+  ASSERT_NE(part, "");
+  Words again = training("data", "run", more);
+  again.push_back("--resume");
+  const std::string whole = content(part);
+  processes(1);
+  std::ofstream(part, std::ios::binary) << whole.substr(0, whole.size() - 4) << "abcd";
+  expect_user_error(folder.run(again), "the checksum does not match");
+  fs::remove(part);
+  expect_user_error(folder.run(again), "expected all 2 parts of");
+  for (const int n : {1, 3}) {  // a new run in its place
+    processes(n);
+    const Outcome outcome = folder.run(training("data", "run", {"--epochs", "1", "--overwrite"}));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    for (const std::string& name : files_of(folder / "run"))
+      EXPECT_FALSE(name.starts_with("checkpoint")) << name;
+  }
+}
+
+// Labels that are numbers need no row each; nor a table.
+TEST_F(Shards, ClassesThatAreNumbers) {
+  const Folder folder;
+  std::string rows;
+  for (int i = 0; i < 200; ++i) rows += fmt::format("{} {}:1 {}:1\n", i * i % 1999, 1 + i % 7, 8 + i % 5);
+  folder.write("data", rows);
+  const Words more{"--classes",   "2000", "--encoder", "bag", "--dimension", "4",
+                   "--objective", "nce",  "--samples", "9",   "--epochs",    "2"};
+  ASSERT_EQ(folder.run(training("data", "one", more)).code, 0);
+  processes(4);
+  ASSERT_EQ(folder.run(training("data", "run", more)).code, 0);
+  const ModelFile one = load_model(folder / "one/model.safetensors");
+  EXPECT_EQ(one.classes, 2000u);
+  EXPECT_EQ(load_model(folder / (std::string("run") + kIndex)), one);
+  const Words request{"score", "run", "data", "--candidates", "0,1999,17", "--raw"};
+  const Outcome together = folder.run(request);
+  processes(1);
+  const Outcome alone = folder.run(request);
+  ASSERT_EQ(alone.code, 0) << alone.err;
+  EXPECT_EQ(together.out, alone.out);
+  expect_user_error(folder.run({"score", "run", "data", "--candidates", "2000"}), "is not a label of");
+  // What needs all classes leaves the weights in the files, and shares the classes.
+  const auto mean = [](const std::string& table) {
+    double sum = 0, log_prob = 0;
+    std::string line, row, label;
+    std::istringstream lines(table);
+    while (std::getline(lines, line))
+      if (std::istringstream fields(line); fields >> row >> label >> log_prob) sum += log_prob;
+    return sum / 200;
+  };
+  const double expected = folder.run({"evaluate", "one", "data", "--json"}).json()["nll_exact"];
+  const std::string scores = folder.run({"score", "run", "data", "--exact"}).out;
+  const std::string evaluation = folder.run({"evaluate", "run", "data", "--json"}).out;
+  EXPECT_NEAR(nlohmann::json::parse(evaluation)["nll_exact"], expected, 1e-5);
+  EXPECT_NEAR(mean(scores), -expected, 1e-5);
+  for (const int n : {2, 4}) {
+    processes(n);
+    EXPECT_EQ(folder.run({"score", "run", "data", "--exact"}).out, scores);
+    EXPECT_EQ(folder.run({"evaluate", "run", "data", "--json"}).out, evaluation);
+  }
+  processes(1);
+  Words few = training("data", "few", more);
+  few[std::find(few.begin(), few.end(), "2000") - few.begin()] = "100";
+  expect_user_error(folder.run(few), "expected a whole number from 0 to 99");
+}
+
+// The parts of a model that is written over another have names of their own until the index names them, so
+// that a kill between the two leaves the one or the other.
+TEST_F(Shards, PartsOfTwoModelsAreNotMixed) {
+  const Folder folder;
+  folder.generate("data", 200, 12);
+  processes(2);
+  for (int i = 0; i < 2; ++i)
+    ASSERT_EQ(folder.run(training("data", "run", {"--epochs", "2", "--overwrite"})).code, 0);
+  EXPECT_TRUE(fs::exists(folder / "run/model-00001-of-00002.2.safetensors"));
+  EXPECT_FALSE(fs::exists(folder / "run/model-00001-of-00002.safetensors"));
+  fs::copy_file(folder / "run/model-00001-of-00002.2.safetensors",
+                folder / "run/model-00001-of-00002.3.safetensors");  // as a kill leaves it
+  const ModelFile model = load_model(folder / (std::string("run") + kIndex));
+  processes(1);
+  EXPECT_EQ(folder.run({"evaluate", "run", "data"}).code, 0);
+  processes(2);
+  ASSERT_EQ(folder.run(training("data", "run", {"--epochs", "2", "--overwrite"})).code, 0);
+  EXPECT_EQ(load_model(folder / (std::string("run") + kIndex)), model);
+  EXPECT_TRUE(fs::exists(folder / "run/model-00001-of-00002.safetensors"));
+  for (const char* version : {"2", "3"})
+    EXPECT_FALSE(fs::exists(folder / fmt::format("run/model-00001-of-00002.{}.safetensors", version)));
 }
 
 TEST_F(Shards, WhatIsMissingOrDamagedIsNamed) {

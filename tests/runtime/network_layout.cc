@@ -171,7 +171,8 @@ TEST(NetworkFile, HostileBytes) {
 TEST(NetworkFile, TheIndexFindsTheFirstOfEqualLabels) {
   std::mt19937 random(5);
   ModelFile model = random_model(random, 1500, 1, WeightKind::Float32);
-  for (uint32_t k = 0; k < 1500; ++k) model.labels[k] = std::to_string(k % 1400);
+  model.labels.clear();
+  for (uint32_t k = 0; k < 1500; ++k) model.labels.push_back(std::to_string(k % 1400));
   const OpenModel open(model);
   for (uint32_t k = 0; k < 1400; ++k) {
     uint32_t found = 0;
@@ -193,7 +194,7 @@ TEST(NetworkFile, TheIndexFindsTheFirstOfEqualLabels) {
 TEST(NetworkFile, LabelsThatAreNumbersAreNotStored) {
   std::mt19937 random(7);
   ModelFile model = random_model(random, 1200, 1, WeightKind::Float32);
-  for (uint32_t k = 0; k < 1200; ++k) model.labels[k] = std::to_string(k);
+  model.labels = ClassNames::numbers(1200);
   const std::string bytes = saved_bytes(model);
   EXPECT_EQ(bytes.find("labels.bytes"), std::string::npos);
   EXPECT_EQ(parse(bytes), model);
@@ -207,7 +208,9 @@ TEST(NetworkFile, LabelsThatAreNumbersAreNotStored) {
   EXPECT_EQ(selfnorm_class_of_label(open, "0", 1, &k), SELFNORM_OK);
   EXPECT_EQ(selfnorm_label(open, 3, &length), nullptr);
   EXPECT_EQ(length, 0u);
-  std::swap(model.labels[0], model.labels[1]);
+  std::vector<std::string> labels = model.labels.all();
+  std::swap(labels[0], labels[1]);
+  model.labels = labels;
   EXPECT_EQ(parse(saved_bytes(model)), model);
 
   for (const char* value : {"words", "numbers"}) {

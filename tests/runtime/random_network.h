@@ -55,9 +55,8 @@ inline ModelFile random_context_model(std::mt19937& random, Family family, uint3
   out.encoder = random_encoder(random, EncoderKind::Context, classes + 1, hidden);
   out.features = out.encoder.states();
   fill_output_layer(random, out);
-  for (uint32_t k = 0; k < classes; ++k) out.labels.push_back("w" + std::to_string(k));
-  out.labels[0] = "</s>";
-  out.labels[1] = "<unk>";
+  for (uint32_t k = 0; k < classes; ++k)
+    out.labels.push_back(k == 0 ? "</s>" : k == 1 ? "<unk>" : "w" + std::to_string(k));
   return out;
 }
 

@@ -141,7 +141,7 @@ ReadResult labelled_matrix(const Input& input, Features features,
     }
   }
   data.features = std::move(features);
-  set_labels(table, options.schema, data);
+  set_labels(table, options, data);
   if (options.schema && data.features.is_sparse) data.features.sparse.columns = options.schema->feature_count;
   if (kept.empty()) throw DataError(input.name(), 0, "found no good row of data");
   if (kept.size() < rows) data = subset(data, kept);

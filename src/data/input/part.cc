@@ -6,6 +6,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "data/input/characters.h"
 #include "data/input/sniff.h"
 
 namespace selfnorm {
@@ -106,7 +107,7 @@ void Assembly::append_targets(Part& part) {
   if (groups_) return append_groups(part);
   std::vector<uint32_t> number;
   for (const std::string& label : part.labels.spellings()) number.push_back(labels_.add(label));
-  bool known = options_.schema != nullptr;
+  const bool known = options_.schema != nullptr || options_.classes > 0;
   for (uint32_t t : part.target) target_.push_back(known || t == Dataset::kNoTarget ? t : number[t]);
 }
 
@@ -132,7 +133,7 @@ ReadResult Assembly::finish(Format format) {
     numbers_ = numbers_without(left_out_);
   } else {
     data.target = std::move(target_);
-    set_labels(labels_, options_.schema, data);
+    set_labels(labels_, options_, data);
   }
   data.numbers = std::move(numbers_);
   UnseenLabels unseen;
@@ -157,13 +158,21 @@ uint32_t LabelTable::add(std::string_view label) {
 }
 
 LabelRule::LabelRule(const ReadOptions& options)
-    : require_(options.require_labels), keep_unseen_(options.keep_unseen) {
+    : require_(options.require_labels), keep_unseen_(options.keep_unseen), classes_(options.classes) {
   if (options.schema) known_.emplace(options.schema->labels);
 }
 
 std::string LabelRule::number(std::string_view label, LabelTable& table, uint32_t& target) const {
   target = Dataset::kNoTarget;
   if (label.empty()) return require_ ? "found an empty label; fill it in, or take the row out" : "";
+  if (!known_ && classes_ > 0) {
+    const std::optional<uint32_t> k = class_number(label_key(label));
+    if (!k || *k >= classes_)
+      return fmt::format("found label {}; expected a whole number from 0 to {} (`classes {}`)",
+                         quoted_text(label), classes_ - 1, classes_);
+    target = *k;
+    return {};
+  }
   if (!known_) {
     target = table.add(label);
     return {};
@@ -184,10 +193,14 @@ UnseenLabels unseen_labels(const Dataset& data, const LabelTable& table) {
   return out;
 }
 
-void set_labels(const LabelTable& table, const Schema* schema, Dataset& data) {
-  data.labels = schema ? schema->labels : table.spellings();
-  if (schema) return;
-  const std::vector<uint32_t> rank = sort_labels(data.labels);
+void set_labels(const LabelTable& table, const ReadOptions& options, Dataset& data) {
+  if (options.schema != nullptr || options.classes > 0) {
+    data.labels = options.schema != nullptr ? options.schema->labels : ClassNames::numbers(options.classes);
+    return;
+  }
+  std::vector<std::string> labels = table.spellings();
+  const std::vector<uint32_t> rank = sort_labels(labels);
+  data.labels = labels;
   for (uint32_t& t : data.target)
     if (t != Dataset::kNoTarget) t = rank[t];
 }

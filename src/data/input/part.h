@@ -79,7 +79,8 @@ class LabelTable {
   std::vector<std::string> spellings_;
 };
 
-// The class number of a label while reading: of the schema, else of the table. A label that the schema lacks
+// The class number of a label while reading: of the schema, else the number it is where `classes` says so,
+// else of the table. A label that the schema lacks
 // and that is kept is put into the table.
 class LabelRule {
  public:
@@ -89,15 +90,16 @@ class LabelRule {
 
  private:
   bool require_, keep_unseen_;
+  uint32_t classes_;
   std::optional<KnownLabels> known_;
 };
 
 // Of data read by a schema; `table` has the labels it lacks.
 UnseenLabels unseen_labels(const Dataset& data, const LabelTable& table);
 
-// The labels of the schema; without one those of the table, sorted (numerically when all are integers,
-// otherwise bytewise), and the targets renumbered.
-void set_labels(const LabelTable& table, const Schema* schema, Dataset& data);
+// The labels of the schema, or the numbers of the classes; without either those of the table, sorted
+// (numerically when all are integers, otherwise bytewise), and the targets renumbered.
+void set_labels(const LabelTable& table, const ReadOptions& options, Dataset& data);
 
 struct Part {
   struct Bad {

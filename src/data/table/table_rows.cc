@@ -159,7 +159,7 @@ void set_targets(const Frame& frame, const Roles& roles, const ReadOptions& opti
       throw_at(frame.file, frame.line[row], "in column {}: {}", quoted_text(roles.target), problem);
     out.data.target.push_back(target);
   }
-  set_labels(table, options.schema, out.data);
+  set_labels(table, options, out.data);
   if (options.schema && options.keep_unseen) out.report.unseen = unseen_labels(out.data, table);
 }
 

@@ -73,7 +73,7 @@ Series calibration_series(const std::vector<CalibrationBin>& bins, const std::st
   return out;
 }
 
-Cell output_name(uint64_t output, const std::vector<std::string>& labels) {
+Cell output_name(uint64_t output, const ClassNames& labels) {
   if (output < labels.size()) return shown_label(labels[output]);
   return static_cast<double>(output);
 }

@@ -35,7 +35,7 @@ inline void note_unseen(uint64_t unseen, const char* units, ReportDocument& docu
 struct AuditNames {
   std::string kind = "raw";                // "raw" or "amortised"
   std::string data;                        // what was audited
-  std::vector<std::string> labels = {};    // of classes; empty: their numbers
+  ClassNames labels = {};                  // of classes; empty: their numbers
   std::string norm = "norm of the input";  // or of its state
   RowsPart part = RowsPart::kNone;
   std::string numbering = "numbered from 0";  // of the inputs

@@ -35,7 +35,7 @@ std::vector<double> listed(const std::string& spec, const Dataset& data) {
     if (!(value >= 0) || !std::isfinite(value))
       throw_error("class-weight '{}': expected label=weight with weight >= 0, or balanced", item);
     if (found == data.labels.end()) throw_error("class-weight '{}': the data has no label '{}'", item, label);
-    const auto k = static_cast<size_t>(found - data.labels.begin());
+    const auto k = static_cast<size_t>(std::distance(data.labels.begin(), found));
     if (is_given[k]) throw_error("class-weight '{}': label '{}' a second time", item, label);
     is_given[k] = true;
     weight[k] = value;

@@ -109,15 +109,15 @@ class MinibatchProblem final : public Problem {
 
   bool is_split() const override { return problem_.shard.exists(); }
   void snapshot_state(const std::string& name, CheckpointFields& fields, Snapshot& snapshot) override {
-    fields.split_columns(name + ".floats", snapshot.floats, problem_.rows, problem_.shard);
-    fields.split_columns(name + ".doubles", snapshot.doubles, problem_.rows, problem_.shard);
+    fields.split(name + ".floats", snapshot.floats, problem_.shard, {.rows = problem_.rows});
+    fields.split(name + ".doubles", snapshot.doubles, problem_.shard, {.rows = problem_.rows});
     fields(name + ".numbers", snapshot.numbers);
   }
   void state(CheckpointFields& fields, uint64_t steps_taken) override {
     taken_ = steps_taken;
     bring();
     const auto split = [&](const char* name, std::vector<Real>& values) {
-      fields.split_columns(name, values, problem_.rows, problem_.shard);
+      fields.split(name, values, problem_.shard, {.rows = problem_.rows});
     };
     split("theta", theta_);
     fields("optimiser.step", optimiser_.state().step);

@@ -16,9 +16,9 @@ NoiseDraw::NoiseDraw(const ObjectiveOptions& options, uint64_t seed, std::span<c
       own_(!in_batch_ && options.noise_sharing == "example"),
       samples_(options.samples),
       seed_(seed),
-      count_(counts.begin(), counts.end()),
+      count_(counts),
       proposal_(in_batch_ ? nullptr : make_proposal(options.noise, counts, options.noise_power)) {
-  for (const uint64_t n : count_) total_ += static_cast<double>(n);
+  for (const uint64_t n : counts) total_ += static_cast<double>(n);
 }
 
 void NoiseDraw::draw(uint64_t step, std::span<const uint32_t> targets) {

@@ -51,7 +51,7 @@ class NoiseDraw {
  private:
   bool in_batch_, own_;
   uint64_t samples_, seed_;
-  std::vector<uint64_t> count_;
+  SeenCounts count_;
   double total_ = 0;
   std::unique_ptr<Proposal> proposal_;  // null: in-batch
   std::vector<uint32_t> classes_;

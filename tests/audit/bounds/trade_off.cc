@@ -109,7 +109,7 @@ TEST(TradeOff, EquivalentParametersHaveOneCurve) {
 TEST(TradeOff, ClassesThatDoNotExist) {
   Dataset data = random_dataset({.rows = 100, .features = 4, .classes = 3}, 1);
   ModelFile model = random_model(1, 2);
-  data.labels.resize(5);
+  data.labels = ClassNames::numbers(5);
   const float none = -std::numeric_limits<float>::infinity();
   model.log_carrier = {0, 0, 0, none, none};
   const TradeOffResult found = trade_off(model, data);

@@ -73,7 +73,7 @@ TEST(CandidateTraining, ReachesTheMaximumLikelihoodAndLogZ) {
 // that is not a target, so there every class is one.
 TEST(CandidateTraining, OwnAndInBatchNoiseComeNearTheMaximumLikelihood) {
   Dataset data = small_problem();
-  data.labels.pop_back();
+  data.labels = data.labels.first(data.labels.size() - 1);
   TrainOptions best_options = candidate("exact");
   best_options.tolerance = 1e-8;
   const double best = evaluate(train_candidates(data, best_options).model, data).nll_exact;

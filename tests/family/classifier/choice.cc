@@ -10,7 +10,7 @@ namespace {
 
 Dataset of_classes(uint32_t classes, bool is_sparse, uint64_t rows) {
   Dataset out;
-  out.labels.resize(classes);
+  out.labels = ClassNames::numbers(classes);
   out.target.assign(rows, 0);
   out.features.is_sparse = is_sparse;
   out.features.sparse.columns = 50;

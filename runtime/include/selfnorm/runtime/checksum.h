@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,11 +20,16 @@ inline constexpr size_t kChecksumOffset = 8 + kBeginning.size();  // of the digi
 
 using ChecksumDigits = std::array<char, 16>;
 
+// Told of bytes, a piece of a few MB at a time, that they were read and are not needed for now.
+using BytesRead = std::function<void(std::span<const std::byte>)>;
+
 // Of a file in parts, the first of which holds the blank digits.
-ChecksumDigits checksum_of(std::span<const std::span<const std::byte>> parts);
+ChecksumDigits checksum_of(std::span<const std::span<const std::byte>> parts, const BytesRead& read = {});
+// visit(piece) of all of them, in order, a few MB at a time.
+void for_each_piece(std::span<const std::byte> bytes, const BytesRead& visit);
 
 enum class ChecksumState { Absent, Matches, Differs };
-ChecksumState verify_checksum(std::span<const std::byte> file);
+ChecksumState verify_checksum(std::span<const std::byte> file, const BytesRead& read = {});
 
 inline constexpr const char* kChecksumDiffers =
     "the checksum does not match: these are not the bytes that selfnorm wrote; the file is damaged, or "
@@ -32,6 +38,6 @@ inline constexpr const char* kChecksumDiffers =
 
 // Throws FormatError when it differs; `advice` ends the message.
 void require_checksum(std::span<const std::byte> bytes, const std::string& file,
-                      const char* advice = "; take another copy of it");
+                      const char* advice = "; take another copy of it", const BytesRead& read = {});
 
 }  // namespace selfnorm::runtime

@@ -12,9 +12,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace selfnorm::runtime {
 
@@ -38,6 +40,8 @@ class MappedFile {
   // This part of bytes() is not needed for now: its pages stop counting as memory of the process, and are
   // read again when touched.
   void release(std::span<const std::byte> part) const;
+  // release() for who reads a file of hundreds of MB from its beginning to its end; nothing for smaller ones.
+  std::function<void(std::span<const std::byte>)> gives_back() const;
 
  private:
   void assemble(const std::string& index);
@@ -45,6 +49,7 @@ class MappedFile {
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
   bool is_assembled_ = false;
+  std::vector<std::span<const std::byte>> shards_;  // pages of it that are those of a file
 };
 
 }  // namespace selfnorm::runtime

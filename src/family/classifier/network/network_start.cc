@@ -31,11 +31,13 @@ std::vector<uint64_t> added_one(std::span<const uint64_t> counts) {
   return out;
 }
 
-std::vector<float> log_frequencies(std::span<const uint64_t> counts) {
+// Of these classes.
+std::vector<float> log_frequencies(std::span<const uint64_t> counts, Range classes) {
   double total = 0;
-  for (const uint64_t n : counts) total += static_cast<double>(n);
+  for (const uint64_t n : counts) total += static_cast<double>(n + 1);
   std::vector<float> out;
-  for (const uint64_t n : counts) out.push_back(static_cast<float>(std::log(static_cast<double>(n) / total)));
+  for (const uint64_t n : counts.subspan(classes.begin, classes.size()))
+    out.push_back(static_cast<float>(std::log(static_cast<double>(n + 1) / total)));
   return out;
 }
 
@@ -70,7 +72,6 @@ std::string take_embeddings(const EncoderOptions& encoder, const StringIndex& wo
 ModelFile starting_network(EncoderPlan plan, const TrainOptions& options, std::span<const uint64_t> given,
                            const ClassShard& shard) {
   SELFNORM_CHECK(given.size() == plan.classes);
-  const std::vector<uint64_t> counts = added_one(given);
   RandomStream random(options.seed, kStartStream);
   ModelFile model;
   Encoder& encoder = model.encoder;
@@ -94,10 +95,15 @@ ModelFile starting_network(EncoderPlan plan, const TrainOptions& options, std::s
   model.classes = plan.classes;
   model.features = encoder.states();
   model.log_carrier = options.log_carrier;
-  if (has_tree) model.tree = huffman_tree(counts);
-  model.bias = has_tree ? log_odds(model.tree, counts) : log_frequencies(counts);
+  const Range own = shard.exists() ? shard.own() : Range{0, plan.classes};
+  if (has_tree) {
+    const std::vector<uint64_t> counts = added_one(given);
+    model.tree = huffman_tree(counts);
+    model.bias = log_odds(model.tree, counts);
+  } else {
+    model.bias = log_frequencies(given, own);
+  }
   for (size_t k = 0; k < model.log_carrier.size(); ++k) model.bias[k] -= model.log_carrier[k];
-  if (shard.exists()) model.bias = shard.part_of(model.bias, 1);
   model.weight.resize(model.bias.size() * model.features);
   return model;
 }
@@ -107,9 +113,10 @@ NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& x, co
   const bool has_tree = model.family == Family::Hierarchical;
   std::vector<double> b(x.target.size()), log_z(x.target.size()), target_score(x.target.size());
   if (shard.exists()) {
-    const std::vector<ShardSum> sums = shard_sums(shard, model, state.dense.values, x.target);
+    const std::vector<ShardSummary> sums =
+        shard_summaries(shard, model, state, x.target, ShardRanks::left_out);
     for (size_t i = 0; i < sums.size(); ++i) {
-      log_z[i] = sums[i].total.value();
+      log_z[i] = sums[i].moments.log_z();
       target_score[i] = sums[i].target;
     }
   } else if (!has_tree) {

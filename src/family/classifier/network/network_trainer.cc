@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 
 #include "base/failure.h"
 #include "engine/minibatches.h"
@@ -12,6 +13,7 @@
 #include "family/classifier/network/output_step.h"
 #include "family/classifier/options.h"
 #include "math/parallel.h"
+#include "normalizer/shard_softmax.h"
 #include "objective/registry.h"
 
 namespace selfnorm {
@@ -74,12 +76,14 @@ auto parameter_blocks(Model& model) {
 class NetworkProblem final : public Problem {
  public:
   NetworkProblem(const ExampleFeed& train, const ExampleFeed* valid, ModelFile start,
-                 const TrainOptions& options, const ClassShard& shard)
+                 const TrainOptions& options, const ClassShard& shard, std::vector<uint64_t> counts,
+                 const std::string& checkpoint)
       : train_(train),
         options_(options),
         shard_(shard),
+        folder_(std::filesystem::path(checkpoint).parent_path().string()),
         model_(std::move(start)),
-        counts_(train.class_counts()),
+        counts_(std::move(counts)),
         encoder_(options, model_.encoder),
         output_(make_output(shard_, options, model_, counts_)),
         minibatches_(train.examples(), options.batch, options.seed),
@@ -175,29 +179,39 @@ class NetworkProblem final : public Problem {
 
   bool is_split() const override { return shard_.exists(); }
   void snapshot_state(const std::string& name, CheckpointFields& fields, Snapshot& snapshot) override {
-    std::vector<SplitPart> parts;
-    for (const auto* block : parameter_blocks(model_))
-      parts.push_back({block->size(), block == &model_.weight ? model_.features
-                                      : block == &model_.bias ? 1u
-                                                              : 0u});
-    fields.split_parts(name + ".floats", snapshot.floats, parts, shard_);
+    fields(name + ".floats", snapshot.floats);
+    if (shard_.exists()) {
+      fields.split(name + ".weight", *snapshot.aside[0], shard_, model_.features);
+      fields.split(name + ".bias", *snapshot.aside[1], shard_, 1);
+    }
     fields(name + ".numbers", snapshot.numbers);
   }
-  // Settled at the end of the last epoch.
+  // Settled at the end of the last epoch. The rows of a shard may be half of what a process has room for.
   void take(Snapshot& out) const override {
     size_t size = 0;
-    for (const auto* block : parameter_blocks(model_)) size += block->size();
+    for (const auto* block : parameter_blocks(model_)) size += is_aside(block) ? 0 : block->size();
     out.floats.resize(size);
     auto place = out.floats.begin();
-    for (const auto* block : parameter_blocks(model_)) place = std::copy(block->begin(), block->end(), place);
+    for (const auto* block : parameter_blocks(model_))
+      if (!is_aside(block)) place = std::copy(block->begin(), block->end(), place);
+    if (shard_.exists()) {
+      while (out.aside.size() < 2) out.aside.push_back(std::make_shared<SetAside>(folder_));
+      out.aside[0]->put(model_.weight);
+      out.aside[1]->put(model_.bias);
+    }
     out.numbers = {model_.log_normalizer, model_.normalizer.intercept};
     validation_.take(out);
   }
   void put(const Snapshot& snapshot) override {
     auto place = snapshot.floats.begin();
     for (auto* block : parameter_blocks(model_)) {
+      if (is_aside(block)) continue;
       std::copy_n(place, block->size(), block->begin());
       place += static_cast<std::ptrdiff_t>(block->size());
+    }
+    if (shard_.exists()) {
+      snapshot.aside[0]->get(model_.weight);
+      snapshot.aside[1]->get(model_.bias);
     }
     model_.log_normalizer = snapshot.numbers[0];
     model_.normalizer.intercept = snapshot.numbers[1];
@@ -237,6 +251,9 @@ class NetworkProblem final : public Problem {
   }
 
  private:
+  bool is_aside(const std::vector<float>* block) const {
+    return shard_.exists() && (block == &model_.weight || block == &model_.bias);
+  }
   Step step_of_loss() const {
     return std::abs(sum_.likelihood + sum_.penalty) < kLargestLoss ? Step{} : Step::diverged();
   }
@@ -244,8 +261,9 @@ class NetworkProblem final : public Problem {
   const ExampleFeed& train_;
   const TrainOptions& options_;
   ClassShard shard_;
+  std::string folder_;  // of what is set aside; empty: memory
   ModelFile model_;
-  std::vector<uint64_t> counts_;
+  std::vector<uint64_t> counts_;  // of the classes in the training data
   EncoderStep encoder_;
   std::unique_ptr<OutputStep> output_;
   Minibatches minibatches_;
@@ -299,21 +317,30 @@ double network_bytes(const EncoderPlan& plan, const TrainOptions& options) {
   const double p = static_cast<double>(options.encoder.dimension) * plan.positions,
                m = options.encoder.hidden;
   const double states = m > 0 ? m : p;
-  const double parameters = network_parameters(plan, options);
+  // With `shard classes` those of the process with most of them, whose copy is on disk.
+  const bool is_split = options.shard == "classes";
+  const double classes = static_cast<double>(is_split ? ClassShard(plan.classes).most_own() : plan.classes);
+  EncoderPlan own = plan;
+  own.classes = static_cast<uint32_t>(classes);
+  const double parameters = network_parameters(own, options);
+  const double kept = parameters - (is_split ? classes * (states + 1) : 0);
   const ObjectiveEntry& objective = objective_entry(options.objective.name);
   const bool draws = objective.seam == ObjectiveSeam::candidates;
   // By row: AdaGrad's accumulators, decays, lists of uses; by class also its counts, and tables of the noise.
   const double decays = options.l2 > 0 ? 2 : 0;
-  const double rows = (2 + decays) * plan.inputs + (7 + decays + (draws ? 10 : 0)) * plan.classes;
+  const double rows =
+      (2 + decays) * plan.inputs + (7 + decays) * classes + (draws ? 9.0 : 2.0) * plan.classes;
   const bool enumerates = objective.seam == ObjectiveSeam::log_z;
   const double fraction = objective.is_subsampled ? options.objective.gamma : 1;
   const double batch =
       static_cast<double>(plan.examples > 0 ? std::min(options.batch, plan.examples) : options.batch);
   const double noise = noise_floats(options.objective, batch);
-  const double scores = enumerates ? fraction * batch * plan.classes : draws ? noise : 0;
+  const double scores = enumerates ? fraction * (is_split ? double{kShardStrip} : batch) * classes
+                        : draws    ? noise
+                                   : 0;
   const double validation = double{ValidationEffort::kMostRows} * states;
   const double layers = batch * (2 * p + 2 * m + states);
-  return sizeof(float) * (2 * parameters + rows + scores + layers + validation);
+  return sizeof(float) * (parameters + kept + rows + scores + layers + validation);
 }
 
 TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, EncoderPlan plan,
@@ -334,10 +361,10 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, En
   warn_about_gamma(options.objective, observer);
   check_noise(options.objective, std::min(options.batch, train.examples()));
   const ThreadLimit limit(options.threads);
-  const std::vector<uint64_t> counts = train.class_counts();
+  std::vector<uint64_t> counts = train.class_counts();
   const ClassShard shard = options.shard == "classes" ? ClassShard(plan.classes) : ClassShard();
   ModelFile start = starting_network(std::move(plan), options, counts, shard);
-  NetworkProblem problem(train, valid, std::move(start), options, shard);
+  NetworkProblem problem(train, valid, std::move(start), options, shard, std::move(counts), checkpoint.path);
   const std::string mark = train.fingerprint() + options_text(options, "network") +
                            (valid ? valid->fingerprint() : "") + problem.device();
   return problem.result(run(problem, checkpoint, mark, observer), observer);

@@ -12,9 +12,9 @@ TrainedRows::TrainedRows(std::vector<float>& values, size_t columns, double deca
       optimiser_(values.size() / columns, columns, kInitialSquare, decay) {}
 
 void TrainedRows::state(const std::string& name, CheckpointFields& fields, const ClassShard& shard) {
-  fields.split(name, values_, columns_, shard);
-  fields.split(name + ".square", optimiser_.state().square, 1, shard);
-  fields.split(name + ".decayed", optimiser_.state().decayed, 1, shard);
+  fields.split(name, values_, shard, {.each = columns_});
+  fields.split(name + ".square", optimiser_.state().square, shard, {});
+  fields.split(name + ".decayed", optimiser_.state().decayed, shard, {});
   fields(name + ".log_decay", optimiser_.state().log_decay);
 }
 

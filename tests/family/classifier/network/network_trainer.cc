@@ -235,7 +235,7 @@ TEST(NetworkTrainer, SaysWhatTheDataLack) {
   options.epochs = 1;
   EXPECT_NE(error_of(bag_data(0, 2), options).find("no examples"), std::string::npos);
   Dataset one = bag_data(10, 2);
-  one.labels.resize(1);
+  one.labels = one.labels.first(1);
   one.target.assign(10, 0);
   EXPECT_NE(error_of(one, options).find("1 class"), std::string::npos);
   Dataset weightless = bag_data(10, 2);

@@ -73,7 +73,7 @@ RunNeeds needs_of(const DensityOptions& options, const PointSource& points) {
   const std::string word = options.energy == "auto" ? EnergyPlan().word : options.energy;
   const double d = points.columns();
   double parameters = d * (d + 1), widths = 0;
-  if (word.starts_with("mlp") || word.starts_with("rbm")) {
+  if (word.starts_with("mlp") || word.starts_with("rbm") || word.starts_with("autoregressive")) {
     EnergyPlan plan;
     plan.word = word;
     plan.dimension = points.columns();

@@ -8,7 +8,7 @@
 
 #include "base/failure.h"
 #include "base/option_table.h"
-#include "family/regressor/line_table.h"
+#include "normalizer/quadrature/line_table.h"
 #include "family/regressor/regressor_block.h"
 #include "math/parallel.h"
 #include "math/random.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "data/table/frame_encoder.h"
-#include "family/regressor/line_distribution.h"
+#include "normalizer/quadrature/line_distribution.h"
 #include "model/regressor/regressor.h"
 
 namespace selfnorm {

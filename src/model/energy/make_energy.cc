@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/failure.h"
+#include "model/energy/autoregressive_energy.h"
 #include "model/energy/directed.h"
 #include "model/energy/exponential_family.h"
 #include "model/energy/torchscript.h"
@@ -101,6 +102,12 @@ RbmOptions rbm_options(const EnergyPlan& plan) {
   return options;
 }
 
+AutoregressiveEnergy::Shape autoregressive_shape(const std::string& word, uint32_t dimension) {
+  AutoregressiveEnergy::Shape shape{.dimension = dimension};
+  if (const Word w = split(word); w.has_argument) shape.features = sizes(word, w.argument, 4096);
+  return shape;
+}
+
 std::unique_ptr<Energy> zero_energy(const EnergyRecord& record) {
   const bool is_good = record.tensors.size() == 1 && record.tensors[0].shape.size() == 2 &&
                        record.tensors[0].shape[0] > 0 && record.tensors[0].shape[0] <= UINT32_MAX;
@@ -118,6 +125,7 @@ std::vector<std::string> energy_names() {
   std::vector<std::string> out = {"mlp"};
   for (const std::string& name : exponential_family_names()) out.push_back(name);
   out.push_back("rbm");
+  out.push_back("autoregressive");
   return out;
 }
 
@@ -137,11 +145,14 @@ void check_energy_word(const std::string& word) {
     EnergyPlan plan;
     plan.word = word;
     rbm_options(plan);
+  } else if (name == "autoregressive") {
+    autoregressive_shape(word, 1);
   } else if (is_exponential_family(word)) {
     check_family_word(word);
   } else {
     throw_error(
-        "energy '{}' is not known; expected one of {} (mlp:128,128, rbm:64, family:x,x2,x4), or a "
+        "energy '{}' is not known; expected one of {} (mlp:128,128, rbm:64, autoregressive:64,64, "
+        "family:x,x2,x4), or a "
         "TorchScript file that ends in .pt",
         word, fmt::join(energy_names(), ", "));
   }
@@ -157,6 +168,8 @@ std::unique_ptr<Energy> make_energy(const EnergyPlan& plan) {
   }
   if (name == "mlp") return make_mlp(plan.dimension, mlp_options(plan.mlp, plan.word), plan.seed);
   if (name == "rbm") return make_rbm(rbm_options(plan));
+  if (name == "autoregressive")
+    return std::make_unique<AutoregressiveEnergy>(autoregressive_shape(plan.word, plan.dimension), plan.seed);
   return std::make_unique<ExponentialFamily>(FamilyPlan{plan.word, plan.dimension, plan.lower, plan.upper});
 }
 
@@ -164,6 +177,7 @@ std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode cod
   if (auto directed = make_directed(record, code)) return directed;
   if (record.kind == "mlp") return make_mlp(record);
   if (record.kind == "rbm") return make_rbm(record);
+  if (record.kind == "autoregressive") return std::make_unique<AutoregressiveEnergy>(record);
   if (record.kind == "torchscript") return make_torchscript(record, code);
   if (record.kind == "zero") return zero_energy(record);
   const auto names = exponential_family_names();

@@ -4,6 +4,7 @@
 //   gaussian, truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising,
 //   family:names      exponential families (model/energy/exponential_family.h), "family:x,x2,x4"
 //   rbm[:hidden]      restricted Boltzmann machine, 64 hidden units
+//   autoregressive[:widths]  of every column given those before it (model/energy/autoregressive_energy.h)
 #pragma once
 
 #include <memory>

@@ -28,7 +28,8 @@ void add_energy(DensityOptions& o, OptionTable& table) {
             "-E(x): mlp:WIDTH,WIDTH,..., a TorchScript module FILE.pt, or an exponential family: gaussian, "
             "truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising, on the torus "
             "bivariate-von-mises, on the sphere von-mises-fisher, fisher-bingham, family:x,x2,...; "
-            "or rbm[:HIDDEN]; auto: mlp:128,128");
+            "rbm[:HIDDEN]; autoregressive[:WIDTH,...]: of every column given those before it, for real ones; "
+            "auto: mlp:128,128");
   table.add("activation", &o.mlp.activation, "mlp: the function of its layers").one_of(activation_names());
   table.add("residual", &o.mlp.residual, "mlp: layers between equal widths add their input");
   table.add("spectral-norm", &o.mlp.spectral_norm,
@@ -165,13 +166,18 @@ OptionTable density_option_table(DensityOptions& o) {
   only({"activation", "residual", "spectral-norm", "fourier", "fourier-scale"}, is_network,
        option_text("energy", "mlp"), energy);
   only({"fourier-scale"}, o.fourier != "0", "Fourier features", option_text("fourier", "0"));
+  const bool is_autoregressive = !is_fit && kind_of(o.energy) == "autoregressive";
+  only({"base", "learn-proposal", "normalizer", "normalizer-steps", "drift", "calibrate"}, !is_autoregressive,
+       "energies of all columns together", energy);
   const std::string whole = whole_numbers(o, !is_fit);
   only({"langevin-step", "standardise"}, whole.empty(), "real data", whole);
   only({"fourier-scale"}, o.fourier != "auto" || whole.empty(), "Fourier features",
        whole + ", which has none unless " + option_name("fourier") + " says how many");
-  only({"standardise"}, is_fit || is_network || kind_of(o.energy) == "gaussian" || o.energy.ends_with(".pt"),
-       option_text("energy", "mlp, FILE.pt, gaussian") + " and " + option_text("objective", "fit") +
-           ", which standardise",
+  only({"standardise"},
+       is_fit || is_network || is_autoregressive || kind_of(o.energy) == "gaussian" ||
+           o.energy.ends_with(".pt"),
+       option_text("energy", "mlp, FILE.pt, autoregressive, gaussian") + " and " +
+           option_text("objective", "fit") + ", which standardise",
        option_text("energy", o.energy));
   only({"periodic"}, is_one(o.space, {"auto", "real"}), option_text("space", "real"),
        option_text("space", o.space));

@@ -27,6 +27,8 @@ constexpr uint64_t kRowsOfMixture = 400;
 
 bool is_network(const std::string& energy) { return energy.starts_with("mlp") || energy.ends_with(".pt"); }
 
+bool is_autoregressive(const std::string& energy) { return energy.starts_with("autoregressive"); }
+
 // The space that an energy has whatever the data are; "auto": that of the data.
 std::string space_of_energy(const std::string& energy) {
   if (energy == "poisson") return "counts";
@@ -296,6 +298,17 @@ void DensityProblem::resolve_words() {
   if (is_fit()) options_.base = "proposal";
   const std::string& name = options_.objective;
   const ObjectiveSeam seam = objective_entry(name).seam;
+  if (is_autoregressive(options_.energy) && !is_fit()) {
+    if (!space_.is_real() || !space_.wraps.empty() || has_box() || has_intervals())
+      throw_error(
+          "`energy autoregressive` is for columns of real numbers without ends, angles or intervals; use "
+          "`energy mlp`, whose `proposal autoregressive` takes levels and angles");
+    if (name != "snl") throw_error("`energy autoregressive` is trained by snl; found `objective {}`", name);
+    if (options_.base == "proposal" || options_.learn_proposal != "none")
+      throw_error(
+          "`energy autoregressive` has a base of its own, which it learns: leave out `base` and "
+          "`learn-proposal`");
+  }
   if (seam == ObjectiveSeam::chains && !space_.has_chains())
     throw_error("objective {} has no chains over counts and mixed tables; use snl, nce or is", name);
   if (seam == ObjectiveSeam::matching && !space_.is_real())
@@ -317,7 +330,8 @@ bool DensityProblem::is_fit() const {
 
 bool DensityProblem::wants_standardisation() const {
   return options_.standardise && space_.is_real() &&
-         (is_network(options_.energy) || options_.energy == "gaussian" || is_fit());
+         (is_network(options_.energy) || is_autoregressive(options_.energy) ||
+          options_.energy == "gaussian" || is_fit());
 }
 
 void DensityProblem::read(std::span<const uint64_t> rows, std::vector<float>& out) const {
@@ -411,7 +425,7 @@ void DensityProblem::choose_proposal(const Points& fitted, std::span<const uint6
     complete_rows(interval_part(data_, valid_rows, standardisation_, space_), *completion_, options_.seed,
                   judges);
   const ScoreMatching matching = objective_entry(options_.objective).matching;
-  const bool is_tilted = is_fit() || is_network(options_.energy);
+  const bool is_tilted = is_fit() || is_network(options_.energy) || is_autoregressive(options_.energy);
   DensityChoice choice =
       choose_density(fitted, {judges.data(), valid_rows.size(), data_.columns()},
                      {.effort = options_.learn_proposal != "none" ? Effort::learnable

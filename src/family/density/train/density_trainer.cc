@@ -15,6 +15,7 @@
 #include "engine/clipped_adam.h"
 #include "engine/engine.h"
 #include "engine/minibatches.h"
+#include "family/density/train/autoregressive_training.h"
 #include "family/density/train/density_normalizer.h"
 #include "family/density/train/density_options.h"
 #include "family/density/train/density_problem.h"
@@ -41,6 +42,30 @@ DensityResult fit_proposal_alone(const PointSource& data, std::span<const uint64
   out.model = problem.release();
   out.model.normalizer_kind = "exact";
   record_training(problem.options(), out.reason, train_rows.size(), {}, out.model);
+  return out;
+}
+
+DensityResult fit_lines(const PointSource& data, std::span<const uint64_t> train_rows,
+                        std::span<const uint64_t> valid_rows, const DensityOptions& options,
+                        const CheckpointOptions& checkpoint, TrainObserver& observer) {
+  refuse_device("a GPU takes no steps of autoregressive energies");
+  DensityProblem problem(data, train_rows, valid_rows, options,
+                         [&observer](const std::string& text) { observer.on_note(text); });
+  AutoregressiveTraining training(problem, train_rows, valid_rows, observer);
+  RunOutcome outcome =
+      run(training, checkpoint, density_fingerprint(data, train_rows, valid_rows, options), observer);
+  DensityResult out;
+  if (outcome.ending != Ending::interrupted) {
+    training.finish();
+    if (outcome.best && *outcome.kept < outcome.steps)
+      outcome.reason += fmt::format(" (kept: step {}, the best on held-out rows)", *outcome.kept);
+    out.choice = problem.choice();
+    const DensityOptions resolved = problem.options();
+    out.model = problem.release();
+    out.model.normalizer_kind = "learned";
+    record_training(resolved, outcome.reason, train_rows.size(), outcome.last, out.model);
+  }
+  out.take(std::move(outcome));
   return out;
 }
 
@@ -475,6 +500,8 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
   if (fits_family(options, data.columns()))
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);
+  if (options.energy.starts_with("autoregressive"))
+    return fit_lines(data, train_rows, valid_rows, options, checkpoint, observer);
   DensityTraining training(data, train_rows, valid_rows, options, observer);
   const std::string mark =
       density_fingerprint(data, train_rows, valid_rows, options) + training.device_mark();

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "family/regressor/line_distribution.h"
+#include "normalizer/quadrature/line_distribution.h"
 #include "family/regressor/train/two_branches.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
 #include "random_data.h"

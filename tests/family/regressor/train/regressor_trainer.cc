@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "family/regressor/line_distribution.h"
+#include "normalizer/quadrature/line_distribution.h"
 #include "family/regressor/train/two_branches.h"
 #include "interrupter.h"
 #include "math/random.h"

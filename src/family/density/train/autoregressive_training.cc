@@ -1,0 +1,258 @@
+#include "family/density/train/autoregressive_training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/failure.h"
+#include "math/random.h"
+#include "normalizer/quadrature/line_sum.h"
+#include "objective/registry.h"
+#include "proposal/density/gaussian_terms.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kOrderStream = 0x0DE6, kLineStream = 0x11E5, kSeenStream = 0x5EE5, kCheckStream = 0xC4ED;
+constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
+constexpr uint64_t kMostCheckRows = 1000, kFewRows = 8;
+constexpr double kCheckPrecision = 1e-2;  // of the sum of all A_i
+constexpr double kWarmUp = 0.2;           // share of the steps in which the mixtures are trained alone
+constexpr double kAverage = 0.998;        // decay of the moving average
+constexpr double kInputNoise = 0.02;      // in standard deviations of the columns
+constexpr double kDefence = 0.1;          // weight of the broad component in what draws are from
+constexpr uint64_t kRamp = 100;           // steps in which the rate rises
+constexpr size_t kTiltPart = 3, kNormalizerPart = 4;
+
+AutoregressiveEnergy& energy_of(DensityProblem& problem) {
+  auto* energy = dynamic_cast<AutoregressiveEnergy*>(&problem.energy());
+  SELFNORM_CHECK(energy != nullptr);
+  return *energy;
+}
+
+std::vector<uint64_t> first_of(std::span<const uint64_t> rows, uint64_t most, uint64_t seed) {
+  std::vector<uint64_t> out(rows.begin(), rows.end());
+  if (out.size() > most) {
+    RandomStream(seed, kCheckStream).shuffle(out);
+    out.resize(most);
+  }
+  return out;
+}
+
+}  // namespace
+
+AutoregressiveTraining::AutoregressiveTraining(DensityProblem& problem, std::span<const uint64_t> train_rows,
+                                               std::span<const uint64_t> valid_rows, TrainObserver& observer)
+    : problem_(problem),
+      options_(problem.options()),
+      observer_(observer),
+      energy_(energy_of(problem)),
+      train_rows_(train_rows),
+      minibatches_(train_rows.size(), options_.batch, RandomStream(options_.seed, kOrderStream).next(),
+                   Minibatches::Rest::is_left_out),
+      adam_(std::as_const(energy_).parameters().size(), options_.clip, options_.weight_decay),
+      objective_(make_candidate_objective(options_.objective)),
+      gradient_parts_(energy_.blocks().parts(adam_.gradient)),
+      warm_steps_(static_cast<uint64_t>(kWarmUp * static_cast<double>(options_.steps))),
+      each_(std::max<uint64_t>(1, options_.samples / minibatches_.size())) {
+  std::vector<float> rows;
+  problem_.read(train_rows, rows);
+  energy_.start_at({rows.data(), train_rows.size(), energy_.dimension()});
+  theta_.assign(energy_.parameters().begin(), energy_.parameters().end());
+  average_ = theta_;
+  problem_.read(first_of(valid_rows, kMostCheckRows, options_.seed), held_out_);
+  passes_.reserve(energy_.dimension());
+  for (uint32_t i = 0; i < energy_.dimension(); ++i) {
+    passes_.emplace_back(energy_.networks(i));
+    tilts_.push_back(energy_.networks(i).tilt->make_pass());
+  }
+  plan_.steps = options_.steps;
+  plan_.epoch = minibatches_.per_epoch();
+  plan_.schedule = options_.schedule;
+  plan_.report_every = std::max<uint64_t>(1, plan_.steps / kReports);
+  plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / kChecks);
+  plan_.checks = plan_.keeps_best = !held_out_.empty();
+  plan_.patience = options_.patience;
+}
+
+Step AutoregressiveTraining::begin() {
+  for (const std::string& text : problem_.warnings()) observer_.on_warning(text);
+  return {};
+}
+
+void AutoregressiveTraining::read(uint64_t at) {
+  const std::span<const uint64_t> chosen = minibatches_.of(at);
+  rows_.resize(chosen.size());
+  for (size_t i = 0; i < chosen.size(); ++i) rows_[i] = train_rows_[chosen[i]];
+  problem_.read(rows_, points_);
+}
+
+Step AutoregressiveTraining::gradient(uint64_t at) {
+  read(at);
+  std::fill(adam_.gradient.begin(), adam_.gradient.end(), 0.0f);
+  terms_ = {};
+  for (uint32_t i = 0; i < energy_.dimension(); ++i) column_gradient(i, at);
+  return adam_.is_finite(terms_.loss) ? Step{} : Step::diverged();
+}
+
+// The rows and, once f is trained, their draws, row after row.
+void AutoregressiveTraining::column_gradient(uint32_t column, uint64_t at) {
+  const uint64_t n = rows_.size();
+  const uint32_t d = energy_.dimension(), width = energy_.inputs(column);
+  const bool is_tilted = this->is_tilted(at);
+  const uint64_t seed = RandomStream(RandomStream(options_.seed, kLineStream + at).next(), column).next();
+  seen_ = energy_.seen(column, {points_.data(), n, d});
+  noise_.resize(seen_.size());
+  RandomStream random(RandomStream(seed, kSeenStream).next());
+  fill_normals(random, noise_);
+  for (size_t i = 0; column > 0 && i < seen_.size(); ++i)
+    seen_[i] += static_cast<float>(kInputNoise * noise_[i]);
+  RegressorNetworksPass& pass = passes_[column];
+  pass.forward({{seen_.data(), n, width}, nullptr, 0}, is_tilted);
+
+  const ConditionalMixture mixture = energy_.mixture(column);
+  const double tail = energy_.shape().tail_weight, share = 1 / static_cast<double>(n);
+  const uint64_t points = is_tilted ? 1 + each_ : 1;
+  y_.resize(n * points);
+  row_.resize(n * points);
+  if (is_tilted) {
+    drawn_.resize(n * each_);
+    mixture.sample(pass.mixture(), each_, kDefence, seed, drawn_);
+  }
+  for (uint64_t i = 0; i < n; ++i) {
+    y_[i * points] = points_[i * d + column];
+    if (is_tilted) std::copy_n(drawn_.data() + i * each_, each_, y_.data() + i * points + 1);
+    std::fill_n(row_.data() + i * points, points, static_cast<uint32_t>(i));
+  }
+  const MixturePoints places{pass.mixture(), {y_.data(), y_.size(), 1}, row_};
+  log_q_.resize(y_.size());
+  log_g_.resize(y_.size());
+  mixture.log_prob(places, log_q_, log_g_);
+  score_ = log_q_;
+  broaden(score_, log_g_, tail);
+  d_score_.assign(y_.size(), -share);
+  const size_t first = AutoregressiveEnergy::kParts * column;
+  if (is_tilted) {
+    broaden(log_q_, log_g_, kDefence);
+    const std::span<const double> f =
+        tilts_[column]->forward({pass.context(), {y_.data(), y_.size(), 1}, row_});
+    for (size_t i = 0; i < f.size(); ++i) score_[i] += f[i];
+    compare(column);
+    tilts_[column]->backward(d_score_, gradient_parts_[first + kTiltPart], pass.d_context());
+    for (uint64_t i = 0; i < n; ++i) d_score_[i * points] -= share;  // the likelihood of q
+  } else {
+    for (const double s : score_) terms_.loss -= share * s;
+  }
+  mixture.add_gradient(places, tail, d_score_, pass.d_mixture());
+  pass.backward(
+      {gradient_parts_.begin() + static_cast<std::ptrdiff_t>(first),
+       gradient_parts_.begin() + static_cast<std::ptrdiff_t>(first + AutoregressiveEnergy::kParts)});
+}
+
+// The objective of every row, and its derivatives over n.
+void AutoregressiveTraining::compare(uint32_t column) {
+  const uint64_t n = rows_.size(), points = 1 + each_;
+  const double share = 1 / static_cast<double>(n), mean = share / energy_.dimension();
+  RegressorNetworksPass& pass = passes_[column];
+  for (uint64_t i = 0; i < n; ++i) {
+    const auto own = [&](std::vector<double>& v) { return std::span(v).subspan(i * points, points); };
+    const CandidateTerms terms = (*objective_)({.score = own(score_)[0],
+                                                .log_q = own(log_q_)[0],
+                                                .sample_score = own(score_).subspan(1),
+                                                .sample_log_q = own(log_q_).subspan(1),
+                                                .log_normalizer = pass.normalizer()[i]},
+                                               own(d_score_).subspan(1));
+    own(d_score_)[0] = terms.d_score;
+    for (double& d : own(d_score_)) d *= share;
+    pass.d_normalizer()[i] += share * terms.d_log_normalizer;
+    terms_.loss += share * terms.likelihood;
+    if (!terms.estimate) continue;
+    terms_.log_ratio += mean * (terms.estimate->log_z - pass.normalizer()[i]);
+    terms_.effective += mean * terms.estimate->effective;
+  }
+}
+
+Step AutoregressiveTraining::move(uint64_t at, double factor) {
+  const double ramp = std::min(1.0, static_cast<double>(at + 1) / static_cast<double>(kRamp + 1));
+  const double rate = options_.learning_rate * ramp * factor;
+  adam_.begin(theta_, rate);
+  for (size_t i = 0; i < gradient_parts_.size(); ++i) {
+    const bool is_normalizer = i % AutoregressiveEnergy::kParts == kNormalizerPart;
+    adam_.move(theta_, energy_.blocks().offset(i), gradient_parts_[i].size(),
+               rate * (is_normalizer ? options_.normalizer_rate : 1));
+  }
+  use(theta_);
+  move_average(theta_, at, kAverage, average_);
+  loss_.add(terms_.loss);
+  taken_ = at + 1;
+  return {};
+}
+
+void AutoregressiveTraining::use(std::span<const float> parameters) {
+  std::ranges::copy(parameters, energy_.parameters().begin());
+  energy_.parameters_changed();
+}
+
+void AutoregressiveTraining::measure(Progress& progress) {
+  progress.loss = loss_.report();
+  progress.gradient_norm = adam_.norm();
+  if (taken_ == 0 || !is_tilted(taken_ - 1)) return;
+  progress.log_ratio = terms_.log_ratio;
+  progress.effective_samples = terms_.effective;
+}
+
+// Of standardised rows, in the units of the data. Until f is trained it is 0, and so are all A_i and b_i.
+double AutoregressiveTraining::held_out_nll(const Points& rows) const {
+  std::vector<double> s(rows.rows);
+  energy_.score(rows, s);
+  double sum = 0;
+  if (taken_ > warm_steps_)
+    for (const double r : line_sum(energy_, rows, kCheckPrecision).value) sum += r;
+  for (const double v : s) sum -= v;
+  return sum / static_cast<double>(rows.rows) + problem_.standardisation().log_volume();
+}
+
+Check AutoregressiveTraining::check(Progress& progress) {
+  use(average_);
+  Check out;
+  try {
+    const double nll =
+        held_out_nll({held_out_.data(), held_out_.size() / energy_.dimension(), energy_.dimension()});
+    out.is_usable = std::isfinite(nll);
+    if (out.is_usable) progress.valid_nll = out.criterion = nll;
+  } catch (const Error&) {  // scores that are not finite
+    out.is_usable = false;
+  }
+  use(theta_);
+  return out;
+}
+
+bool AutoregressiveTraining::is_usable() {
+  try {
+    const uint64_t few = std::min<uint64_t>(kFewRows, rows_.size());
+    return std::isfinite(held_out_nll({points_.data(), few, energy_.dimension()}));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::string AutoregressiveTraining::remedy() const {
+  return "a smaller `learning-rate`, more `samples`, or a larger `batch`";
+}
+
+void AutoregressiveTraining::put(const Snapshot& snapshot) { average_ = snapshot.floats; }
+
+void AutoregressiveTraining::state(CheckpointFields& fields, uint64_t steps_taken) {
+  fields("theta", theta_);
+  fields("average", average_);
+  loss_.state(fields);
+  adam_.state(fields);
+  if (!fields.reads()) return;
+  taken_ = steps_taken;
+  use(theta_);
+  if (taken_ > 0) read(taken_ - 1);  // of the last step, which may have been the last of all
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,81 @@
+// Trains an autoregressive energy (model/energy/autoregressive_energy.h) by snl on every line: at step t, for
+// every column i and draws y_j ~ q of the row, with w_j = exp(s_i(y_j) - log q(y_j)),
+//     loss_i = -s_i(x_i) + b_i + exp(-b_i) mean_j w_j - 1                                    [theory.md 3]
+// and the likelihood of the mixtures q_i beside it, which alone are trained at first. The columns before one
+// get a little noise. What is checked and kept is the moving average of the parameters, by the likelihood of
+// held-out rows with every A_i by quadrature.
+#pragma once
+
+#include <memory>
+
+#include "engine/clipped_adam.h"
+#include "engine/engine.h"
+#include "engine/minibatches.h"
+#include "family/density/train/density_problem.h"
+#include "model/energy/autoregressive_energy.h"
+#include "objective/candidate.h"
+
+namespace selfnorm {
+
+class AutoregressiveTraining final : public Problem {
+ public:
+  // Whose energy is an AutoregressiveEnergy; has to outlive it. `valid_rows` may be empty.
+  AutoregressiveTraining(DensityProblem& problem, std::span<const uint64_t> train_rows,
+                         std::span<const uint64_t> valid_rows, TrainObserver& observer);
+
+  const Plan& plan() const override { return plan_; }
+  Step begin() override;
+  Step gradient(uint64_t at) override;
+  Step move(uint64_t at, double factor) override;
+  void measure(Progress& progress) override;
+  Check check(Progress& progress) override;
+  bool is_usable() override;
+  std::string remedy() const override;
+  void take(Snapshot& out) const override { out.floats = average_; }
+  void put(const Snapshot& snapshot) override;
+  void state(CheckpointFields& fields, uint64_t steps_taken) override;
+
+  // The energy becomes what is kept; once the run is over.
+  void finish() { use(average_); }
+  double loss() const { return terms_.loss; }                                // of the last gradient()
+  std::span<const float> gradient_values() const { return adam_.gradient; }  // of that
+
+ private:
+  struct Terms {
+    double loss = 0, log_ratio = 0, effective = 0;  // sums over the columns; means over them for the last two
+  };
+
+  bool is_tilted(uint64_t step) const { return step >= warm_steps_; }
+  void read(uint64_t at);
+  void column_gradient(uint32_t column, uint64_t at);
+  void compare(uint32_t column);
+  void use(std::span<const float> parameters);
+  double held_out_nll(const Points& rows) const;
+
+  DensityProblem& problem_;
+  const DensityOptions& options_;
+  TrainObserver& observer_;
+  AutoregressiveEnergy& energy_;
+  std::span<const uint64_t> train_rows_;
+  std::vector<float> held_out_;  // standardised
+  Minibatches minibatches_;
+  ClippedAdam adam_;
+  std::unique_ptr<CandidateObjective> objective_;
+  std::vector<RegressorNetworksPass> passes_;
+  std::vector<std::unique_ptr<ConditionalPass>> tilts_;
+  std::vector<std::span<float>> gradient_parts_;
+  Plan plan_;
+  uint64_t warm_steps_, each_;  // steps of the mixtures alone; draws of a row
+  std::vector<float> theta_, average_;
+  LossMean loss_;
+
+  // Of the last step, and of its last column.
+  uint64_t taken_ = 0;
+  std::vector<uint64_t> rows_;
+  std::vector<float> points_, seen_, y_, drawn_, d_context_;
+  std::vector<uint32_t> row_;
+  std::vector<double> log_q_, log_g_, score_, d_score_, noise_;
+  Terms terms_;
+};
+
+}  // namespace selfnorm

@@ -11,9 +11,9 @@
 #include "model/energy/make_energy.h"
 #include "model/energy/tilted.h"
 #include "normalizer/quadrature/line_sum.h"
+#include "proposal/density/composed.h"
 #include "proposal/density/make_density.h"
 #include "proposal/density/product_mixture.h"
-#include "proposal/density/truncated.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

@@ -111,9 +111,8 @@ AutoregressiveEnergy::AutoregressiveEnergy(const EnergyRecord& record)
       reader.fail(
           fmt::format("column {} is from {} to {} with a scale of {}", i, lower_[i], upper_[i], broad_[i]));
   for (uint32_t i = 0; i < shape_.dimension; ++i) {
-    const size_t begin = blocks_.offset(kParts * i);
-    const size_t end = i + 1 == shape_.dimension ? theta_.size() : blocks_.offset(kParts * (i + 1));
-    reader.read(fmt::format("column{}", i), {end - begin}, std::span(theta_).subspan(begin, end - begin));
+    const std::span<float> own = of_column(i, std::span(theta_));
+    reader.read(fmt::format("column{}", i), {own.size()}, own);
   }
   set_broad_scales();
   parameters_changed();
@@ -187,12 +186,8 @@ EnergyRecord AutoregressiveEnergy::record() const {
                  {"upper", {shape_.dimension}, upper_},
                  {"broad", {shape_.dimension}, broad_}};
   for (uint32_t i = 0; i < shape_.dimension; ++i) {
-    const auto begin = theta_.begin() + static_cast<std::ptrdiff_t>(blocks_.offset(kParts * i));
-    const auto end = i + 1 == shape_.dimension
-                         ? theta_.end()
-                         : theta_.begin() + static_cast<std::ptrdiff_t>(blocks_.offset(kParts * (i + 1)));
-    out.tensors.push_back(
-        {fmt::format("column{}", i), {static_cast<uint64_t>(end - begin)}, std::vector<float>(begin, end)});
+    const std::span<const float> own = of_column(i, std::span<const float>(theta_));
+    out.tensors.push_back({fmt::format("column{}", i), {own.size()}, {own.begin(), own.end()}});
   }
   return out;
 }

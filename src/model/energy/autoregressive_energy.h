@@ -41,6 +41,13 @@ class AutoregressiveEnergy final : public Energy {
   // mixture_head, context, tilt, normalizer.
   static constexpr size_t kParts = 5;
   const FlatParameters& blocks() const { return blocks_; }
+  // All of a column, of as many numbers as there are parameters.
+  template <class T>
+  std::span<T> of_column(uint32_t column, std::span<T> flat) const {
+    const size_t begin = blocks_.offset(kParts * column);
+    const size_t end = column + 1 == shape_.dimension ? flat.size() : blocks_.offset(kParts * (column + 1));
+    return flat.subspan(begin, end - begin);
+  }
 
   // What the networks of a column see of these rows.
   uint32_t inputs(uint32_t column) const { return column == 0 ? 1 : column; }

@@ -1,4 +1,3 @@
-#include "model/energy/directed.h"
 
 #include <gtest/gtest.h>
 

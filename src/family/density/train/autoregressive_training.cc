@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "base/failure.h"
+#include "gpu/device.h"
 #include "math/random.h"
-#include "normalizer/quadrature/line_sum.h"
+#include "normalizer/quadrature/conditional_quadrature.h"
 #include "objective/registry.h"
 #include "proposal/density/gaussian_terms.h"
 
@@ -18,19 +19,17 @@ namespace {
 constexpr uint64_t kOrderStream = 0x0DE6, kLineStream = 0x11E5, kSeenStream = 0x5EE5, kCheckStream = 0xC4ED;
 constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
 constexpr uint64_t kMostCheckRows = 1000, kFewRows = 8;
-constexpr double kCheckPrecision = 1e-2;  // of the sum of all A_i
-constexpr double kWarmUp = 0.2;           // share of the steps in which the mixtures are trained alone
-constexpr double kAverage = 0.998;        // decay of the moving average
-constexpr double kInputNoise = 0.02;      // in standard deviations of the columns
-constexpr double kDefence = 0.1;          // weight of the broad component in what draws are from
-constexpr uint64_t kRamp = 100;           // steps in which the rate rises
+constexpr double kCheckPrecision = 1e-3;  // of A_i
+static const double kWarmUp = getenv("AE_WARM")
+                                  ? atof(getenv("AE_WARM"))
+                                  : 0.05;  // share of the steps in which the mixtures are trained alone
+static const double kAverage =
+    getenv("AE_AVG") ? atof(getenv("AE_AVG")) : 0.998;  // decay of the moving average
+static const double kInputNoise =
+    getenv("AE_NOISE") ? atof(getenv("AE_NOISE")) : 0.02;  // in standard deviations of the columns
+constexpr double kDefence = 0.1;  // weight of the broad component in what draws are from
+constexpr uint64_t kRamp = 100;   // steps in which the rate rises
 constexpr size_t kTiltPart = 3, kNormalizerPart = 4;
-
-AutoregressiveEnergy& energy_of(DensityProblem& problem) {
-  auto* energy = dynamic_cast<AutoregressiveEnergy*>(&problem.energy());
-  SELFNORM_CHECK(energy != nullptr);
-  return *energy;
-}
 
 std::vector<uint64_t> first_of(std::span<const uint64_t> rows, uint64_t most, uint64_t seed) {
   std::vector<uint64_t> out(rows.begin(), rows.end());
@@ -43,12 +42,14 @@ std::vector<uint64_t> first_of(std::span<const uint64_t> rows, uint64_t most, ui
 
 }  // namespace
 
-AutoregressiveTraining::AutoregressiveTraining(DensityProblem& problem, std::span<const uint64_t> train_rows,
+AutoregressiveTraining::AutoregressiveTraining(const DensityProblem& problem, AutoregressiveEnergy& energy,
+                                               const DensityOptions& options,
+                                               std::span<const uint64_t> train_rows,
                                                std::span<const uint64_t> valid_rows, TrainObserver& observer)
     : problem_(problem),
-      options_(problem.options()),
+      options_(options),
       observer_(observer),
-      energy_(energy_of(problem)),
+      energy_(energy),
       train_rows_(train_rows),
       minibatches_(train_rows.size(), options_.batch, RandomStream(options_.seed, kOrderStream).next(),
                    Minibatches::Rest::is_left_out),
@@ -61,7 +62,9 @@ AutoregressiveTraining::AutoregressiveTraining(DensityProblem& problem, std::spa
   problem_.read(train_rows, rows);
   energy_.start_at({rows.data(), train_rows.size(), energy_.dimension()});
   theta_.assign(energy_.parameters().begin(), energy_.parameters().end());
-  average_ = theta_;
+  average_ = best_ = theta_;
+  least_.assign(energy_.dimension(), INFINITY);
+  idle_.assign(energy_.dimension(), 0);
   problem_.read(first_of(valid_rows, kMostCheckRows, options_.seed), held_out_);
   passes_.reserve(energy_.dimension());
   for (uint32_t i = 0; i < energy_.dimension(); ++i) {
@@ -93,7 +96,8 @@ Step AutoregressiveTraining::gradient(uint64_t at) {
   read(at);
   std::fill(adam_.gradient.begin(), adam_.gradient.end(), 0.0f);
   terms_ = {};
-  for (uint32_t i = 0; i < energy_.dimension(); ++i) column_gradient(i, at);
+  for (uint32_t i = 0; i < energy_.dimension(); ++i)
+    if (!is_done(i)) column_gradient(i, at);
   return adam_.is_finite(terms_.loss) ? Step{} : Step::diverged();
 }
 
@@ -179,6 +183,7 @@ Step AutoregressiveTraining::move(uint64_t at, double factor) {
   const double rate = options_.learning_rate * ramp * factor;
   adam_.begin(theta_, rate);
   for (size_t i = 0; i < gradient_parts_.size(); ++i) {
+    if (is_done(static_cast<uint32_t>(i / AutoregressiveEnergy::kParts))) continue;
     const bool is_normalizer = i % AutoregressiveEnergy::kParts == kNormalizerPart;
     adam_.move(theta_, energy_.blocks().offset(i), gradient_parts_[i].size(),
                rate * (is_normalizer ? options_.normalizer_rate : 1));
@@ -203,56 +208,105 @@ void AutoregressiveTraining::measure(Progress& progress) {
   progress.effective_samples = terms_.effective;
 }
 
-// Of standardised rows, in the units of the data. Until f is trained it is 0, and so are all A_i and b_i.
-double AutoregressiveTraining::held_out_nll(const Points& rows) const {
+// Of x_i given x_<i, standardised. Until f is trained it is 0, and so is A_i.
+double AutoregressiveTraining::column_nll(uint32_t column, const Points& rows) const {
+  const auto scores = energy_.line(column, rows);
+  std::vector<float> y(rows.rows);
+  std::vector<uint32_t> row(rows.rows);
   std::vector<double> s(rows.rows);
-  energy_.score(rows, s);
+  for (uint64_t r = 0; r < rows.rows; ++r) {
+    y[r] = rows.row(r)[column];
+    row[r] = static_cast<uint32_t>(r);
+  }
+  scores->score({y.data(), rows.rows, 1}, row, s);
   double sum = 0;
   if (taken_ > warm_steps_)
-    for (const double r : line_sum(energy_, rows, kCheckPrecision).value) sum += r;
+    for (const ConditionalLogZ& a : conditional_log_z(*scores, {.precision = kCheckPrecision}))
+      sum += a.value;
   for (const double v : s) sum -= v;
-  return sum / static_cast<double>(rows.rows) + problem_.standardisation().log_volume();
+  return sum / static_cast<double>(rows.rows);
 }
 
 Check AutoregressiveTraining::check(Progress& progress) {
   use(average_);
-  Check out;
-  try {
-    const double nll =
-        held_out_nll({held_out_.data(), held_out_.size() / energy_.dimension(), energy_.dimension()});
-    out.is_usable = std::isfinite(nll);
-    if (out.is_usable) progress.valid_nll = out.criterion = nll;
-  } catch (const Error&) {  // scores that are not finite
-    out.is_usable = false;
+  const uint32_t d = energy_.dimension();
+  const Points rows{held_out_.data(), held_out_.size() / d, d};
+  double sum = problem_.standardisation().log_volume();
+  for (uint32_t i = 0; i < d; ++i) {
+    double nll = INFINITY;
+    try {
+      if (!is_done(i)) nll = column_nll(i, rows);
+    } catch (const Error&) {  // scores that are not finite
+    }
+    if (nll < least_[i]) {
+      least_[i] = nll;
+      idle_[i] = 0;
+      const std::span<const float> own = energy_.of_column(i, std::span<const float>(average_));
+      std::ranges::copy(own, energy_.of_column(i, std::span(best_)).begin());
+    } else {
+      idle_[i] += 1;
+    }
+    sum += least_[i];
   }
   use(theta_);
-  return out;
+  if (!std::isfinite(sum)) return {.is_usable = false};
+  progress.valid_nll = sum;
+  return {.criterion = sum};
 }
 
 bool AutoregressiveTraining::is_usable() {
+  const Points few{points_.data(), std::min<uint64_t>(kFewRows, rows_.size()), energy_.dimension()};
   try {
-    const uint64_t few = std::min<uint64_t>(kFewRows, rows_.size());
-    return std::isfinite(held_out_nll({points_.data(), few, energy_.dimension()}));
+    for (uint32_t i = 0; i < energy_.dimension(); ++i)
+      if (!std::isfinite(column_nll(i, few))) return false;
   } catch (const Error&) {
     return false;
   }
+  return true;
 }
 
 std::string AutoregressiveTraining::remedy() const {
   return "a smaller `learning-rate`, more `samples`, or a larger `batch`";
 }
 
-void AutoregressiveTraining::put(const Snapshot& snapshot) { average_ = snapshot.floats; }
-
 void AutoregressiveTraining::state(CheckpointFields& fields, uint64_t steps_taken) {
   fields("theta", theta_);
   fields("average", average_);
+  fields("columns.best", best_);
+  fields("columns.least", least_);
+  fields("columns.idle", idle_);
   loss_.state(fields);
   adam_.state(fields);
   if (!fields.reads()) return;
   taken_ = steps_taken;
   use(theta_);
   if (taken_ > 0) read(taken_ - 1);  // of the last step, which may have been the last of all
+}
+
+DensityResult train_autoregressive(const PointSource& data, std::span<const uint64_t> train_rows,
+                                   std::span<const uint64_t> valid_rows, const DensityOptions& options,
+                                   const CheckpointOptions& checkpoint, TrainObserver& observer) {
+  refuse_device("a GPU takes no steps of autoregressive energies");
+  DensityProblem problem(data, train_rows, valid_rows, options,
+                         [&observer](const std::string& text) { observer.on_note(text); });
+  auto* energy = dynamic_cast<AutoregressiveEnergy*>(&problem.energy());
+  SELFNORM_CHECK(energy != nullptr);
+  AutoregressiveTraining training(problem, *energy, problem.options(), train_rows, valid_rows, observer);
+  RunOutcome outcome =
+      run(training, checkpoint, density_fingerprint(data, train_rows, valid_rows, options), observer);
+  DensityResult out;
+  if (outcome.ending != Ending::interrupted) {
+    training.finish();
+    if (outcome.best && *outcome.kept < outcome.steps)
+      outcome.reason += fmt::format(" (kept: step {}, the best on held-out rows)", *outcome.kept);
+    out.choice = problem.choice();
+    const DensityOptions resolved = problem.options();
+    out.model = problem.release();
+    out.model.normalizer_kind = "learned";
+    record_training(resolved, outcome.reason, train_rows.size(), outcome.last, out.model);
+  }
+  out.take(std::move(outcome));
+  return out;
 }
 
 }  // namespace selfnorm

@@ -2,8 +2,10 @@
 // every column i and draws y_j ~ q of the row, with w_j = exp(s_i(y_j) - log q(y_j)),
 //     loss_i = -s_i(x_i) + b_i + exp(-b_i) mean_j w_j - 1                                    [theory.md 3]
 // and the likelihood of the mixtures q_i beside it, which alone are trained at first. The columns before one
-// get a little noise. What is checked and kept is the moving average of the parameters, by the likelihood of
-// held-out rows with every A_i by quadrature.
+// get a little noise. What is checked and kept is the moving average of the parameters, of every column for
+// itself: log p is a sum over the columns, and the best networks of one are not found when those of another
+// are. So the criterion is sum_i min over checks of the held-out NLL of x_i given x_<i, with A_i by
+// quadrature; a column that has not gained for `patience` checks is not trained further.
 #pragma once
 
 #include <memory>
@@ -12,6 +14,7 @@
 #include "engine/engine.h"
 #include "engine/minibatches.h"
 #include "family/density/train/density_problem.h"
+#include "family/density/train/density_trainer.h"
 #include "model/energy/autoregressive_energy.h"
 #include "objective/candidate.h"
 
@@ -19,8 +22,9 @@ namespace selfnorm {
 
 class AutoregressiveTraining final : public Problem {
  public:
-  // Whose energy is an AutoregressiveEnergy; has to outlive it. `valid_rows` may be empty.
-  AutoregressiveTraining(DensityProblem& problem, std::span<const uint64_t> train_rows,
+  // The problem has the rows, standardised. All have to outlive it. `valid_rows` may be empty.
+  AutoregressiveTraining(const DensityProblem& problem, AutoregressiveEnergy& energy,
+                         const DensityOptions& options, std::span<const uint64_t> train_rows,
                          std::span<const uint64_t> valid_rows, TrainObserver& observer);
 
   const Plan& plan() const override { return plan_; }
@@ -31,12 +35,12 @@ class AutoregressiveTraining final : public Problem {
   Check check(Progress& progress) override;
   bool is_usable() override;
   std::string remedy() const override;
-  void take(Snapshot& out) const override { out.floats = average_; }
-  void put(const Snapshot& snapshot) override;
+  void take(Snapshot& out) const override { out.floats = plan_.keeps_best ? best_ : average_; }
+  void put(const Snapshot& snapshot) override { best_ = average_ = snapshot.floats; }
   void state(CheckpointFields& fields, uint64_t steps_taken) override;
 
   // The energy becomes what is kept; once the run is over.
-  void finish() { use(average_); }
+  void finish() { use(plan_.keeps_best ? best_ : average_); }
   double loss() const { return terms_.loss; }                                // of the last gradient()
   std::span<const float> gradient_values() const { return adam_.gradient; }  // of that
 
@@ -47,13 +51,16 @@ class AutoregressiveTraining final : public Problem {
 
   bool is_tilted(uint64_t step) const { return step >= warm_steps_; }
   void read(uint64_t at);
+  bool is_done(uint32_t column) const {
+    return plan_.patience > 0 && idle_[column] >= static_cast<double>(plan_.patience);
+  }
   void column_gradient(uint32_t column, uint64_t at);
   void compare(uint32_t column);
   void use(std::span<const float> parameters);
-  double held_out_nll(const Points& rows) const;
+  double column_nll(uint32_t column, const Points& rows) const;
 
-  DensityProblem& problem_;
-  const DensityOptions& options_;
+  const DensityProblem& problem_;
+  DensityOptions options_;
   TrainObserver& observer_;
   AutoregressiveEnergy& energy_;
   std::span<const uint64_t> train_rows_;
@@ -66,7 +73,8 @@ class AutoregressiveTraining final : public Problem {
   std::vector<std::span<float>> gradient_parts_;
   Plan plan_;
   uint64_t warm_steps_, each_;  // steps of the mixtures alone; draws of a row
-  std::vector<float> theta_, average_;
+  std::vector<float> theta_, average_, best_;
+  std::vector<double> least_, idle_;  // of every column: the best NLL at a check, checks since then
   LossMean loss_;
 
   // Of the last step, and of its last column.
@@ -77,5 +85,10 @@ class AutoregressiveTraining final : public Problem {
   std::vector<double> log_q_, log_g_, score_, d_score_, noise_;
   Terms terms_;
 };
+
+// Trains options.energy, an autoregressive one.
+DensityResult train_autoregressive(const PointSource& data, std::span<const uint64_t> train_rows,
+                                   std::span<const uint64_t> valid_rows, const DensityOptions& options,
+                                   const CheckpointOptions& checkpoint, TrainObserver& observer);
 
 }  // namespace selfnorm

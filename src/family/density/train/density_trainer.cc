@@ -1,7 +1,7 @@
 // Adam on the energy, and on b with a rate of its own (theory.md 3, "what makes SNL work in practice"): b
 // starts at an importance estimate of log Z, moves alone at first, and is estimated anew when log r drifts;
 // the gradient is clipped, and steps follow the effective draws; a step that is not finite ends the run at
-// the last good energy, as does "is" when its draws are lost (draw_guard.h).
+// the last good energy, as does "is" when its draws are lost (density_normalizer.h).
 #include "family/density/train/density_trainer.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,6 @@
 #include "family/density/train/density_problem.h"
 #include "family/density/train/density_step.h"
 #include "family/density/train/device_density.h"
-#include "family/density/train/draw_guard.h"
 #include "gpu/device.h"
 #include "math/parallel.h"
 #include "objective/registry.h"
@@ -42,30 +41,6 @@ DensityResult fit_proposal_alone(const PointSource& data, std::span<const uint64
   out.model = problem.release();
   out.model.normalizer_kind = "exact";
   record_training(problem.options(), out.reason, train_rows.size(), {}, out.model);
-  return out;
-}
-
-DensityResult fit_lines(const PointSource& data, std::span<const uint64_t> train_rows,
-                        std::span<const uint64_t> valid_rows, const DensityOptions& options,
-                        const CheckpointOptions& checkpoint, TrainObserver& observer) {
-  refuse_device("a GPU takes no steps of autoregressive energies");
-  DensityProblem problem(data, train_rows, valid_rows, options,
-                         [&observer](const std::string& text) { observer.on_note(text); });
-  AutoregressiveTraining training(problem, train_rows, valid_rows, observer);
-  RunOutcome outcome =
-      run(training, checkpoint, density_fingerprint(data, train_rows, valid_rows, options), observer);
-  DensityResult out;
-  if (outcome.ending != Ending::interrupted) {
-    training.finish();
-    if (outcome.best && *outcome.kept < outcome.steps)
-      outcome.reason += fmt::format(" (kept: step {}, the best on held-out rows)", *outcome.kept);
-    out.choice = problem.choice();
-    const DensityOptions resolved = problem.options();
-    out.model = problem.release();
-    out.model.normalizer_kind = "learned";
-    record_training(resolved, outcome.reason, train_rows.size(), outcome.last, out.model);
-  }
-  out.take(std::move(outcome));
   return out;
 }
 
@@ -501,7 +476,7 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);
   if (options.energy.starts_with("autoregressive"))
-    return fit_lines(data, train_rows, valid_rows, options, checkpoint, observer);
+    return train_autoregressive(data, train_rows, valid_rows, options, checkpoint, observer);
   DensityTraining training(data, train_rows, valid_rows, options, observer);
   const std::string mark =
       density_fingerprint(data, train_rows, valid_rows, options) + training.device_mark();

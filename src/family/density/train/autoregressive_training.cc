@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/failure.h"
+#include "family/density/train/density_normalizer.h"
 #include "gpu/device.h"
 #include "math/random.h"
+#include "math/vector.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
 #include "objective/registry.h"
 #include "proposal/density/gaussian_terms.h"
@@ -16,19 +18,14 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kOrderStream = 0x0DE6, kLineStream = 0x11E5, kSeenStream = 0x5EE5, kCheckStream = 0xC4ED;
+constexpr uint64_t kOrderStream = 0x0DE6, kLineStream = 0x11E5, kCheckStream = 0xC4ED;
 constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
 constexpr uint64_t kMostCheckRows = 1000, kFewRows = 8;
 constexpr double kCheckPrecision = 1e-3;  // of A_i
-static const double kWarmUp = getenv("AE_WARM")
-                                  ? atof(getenv("AE_WARM"))
-                                  : 0.05;  // share of the steps in which the mixtures are trained alone
-static const double kAverage =
-    getenv("AE_AVG") ? atof(getenv("AE_AVG")) : 0.998;  // decay of the moving average
-static const double kInputNoise =
-    getenv("AE_NOISE") ? atof(getenv("AE_NOISE")) : 0.02;  // in standard deviations of the columns
-constexpr double kDefence = 0.1;  // weight of the broad component in what draws are from
-constexpr uint64_t kRamp = 100;   // steps in which the rate rises
+constexpr double kWarmUp = 0.05;          // share of the steps in which the mixtures are trained alone
+constexpr double kAverage = 0.998;        // decay of the moving average
+constexpr double kDefence = 0.1;          // weight of the broad component in what draws are from
+constexpr uint64_t kRamp = 100;           // steps in which the rate rises
 constexpr size_t kTiltPart = 3, kNormalizerPart = 4;
 
 std::vector<uint64_t> first_of(std::span<const uint64_t> rows, uint64_t most, uint64_t seed) {
@@ -80,11 +77,6 @@ AutoregressiveTraining::AutoregressiveTraining(const DensityProblem& problem, Au
   plan_.patience = options_.patience;
 }
 
-Step AutoregressiveTraining::begin() {
-  for (const std::string& text : problem_.warnings()) observer_.on_warning(text);
-  return {};
-}
-
 void AutoregressiveTraining::read(uint64_t at) {
   const std::span<const uint64_t> chosen = minibatches_.of(at);
   rows_.resize(chosen.size());
@@ -96,8 +88,19 @@ Step AutoregressiveTraining::gradient(uint64_t at) {
   read(at);
   std::fill(adam_.gradient.begin(), adam_.gradient.end(), 0.0f);
   terms_ = {};
-  for (uint32_t i = 0; i < energy_.dimension(); ++i)
-    if (!is_done(i)) column_gradient(i, at);
+  for (uint32_t i = 0; i < energy_.dimension(); ++i) {
+    if (is_done(i)) continue;
+    const double before = terms_.loss;
+    column_gradient(i, at);
+    const std::span<float> own = energy_.of_column(i, std::span(adam_.gradient));
+    if (std::isfinite(terms_.loss) && std::isfinite(inner_product<float>(own, own))) continue;
+    terms_.loss = before;
+    std::ranges::fill(own, 0.0f);
+    idle_[i] = INFINITY;
+    observer_.on_warning(
+        fmt::format("the loss of column {} became infinite or NaN at step {}: it stays at its best", i, at));
+  }
+  if (std::ranges::all_of(idle_, [](double checks) { return std::isinf(checks); })) return Step::diverged();
   return adam_.is_finite(terms_.loss) ? Step{} : Step::diverged();
 }
 
@@ -108,11 +111,6 @@ void AutoregressiveTraining::column_gradient(uint32_t column, uint64_t at) {
   const bool is_tilted = this->is_tilted(at);
   const uint64_t seed = RandomStream(RandomStream(options_.seed, kLineStream + at).next(), column).next();
   seen_ = energy_.seen(column, {points_.data(), n, d});
-  noise_.resize(seen_.size());
-  RandomStream random(RandomStream(seed, kSeenStream).next());
-  fill_normals(random, noise_);
-  for (size_t i = 0; column > 0 && i < seen_.size(); ++i)
-    seen_[i] += static_cast<float>(kInputNoise * noise_[i]);
   RegressorNetworksPass& pass = passes_[column];
   pass.forward({{seen_.data(), n, width}, nullptr, 0}, is_tilted);
 
@@ -254,6 +252,12 @@ Check AutoregressiveTraining::check(Progress& progress) {
   return {.criterion = sum};
 }
 
+double AutoregressiveTraining::nll(const Points& rows) const {
+  double sum = problem_.standardisation().log_volume();
+  for (uint32_t i = 0; i < energy_.dimension(); ++i) sum += column_nll(i, rows);
+  return sum;
+}
+
 bool AutoregressiveTraining::is_usable() {
   const Points few{points_.data(), std::min<uint64_t>(kFewRows, rows_.size()), energy_.dimension()};
   try {
@@ -283,6 +287,104 @@ void AutoregressiveTraining::state(CheckpointFields& fields, uint64_t steps_take
   if (taken_ > 0) read(taken_ - 1);  // of the last step, which may have been the last of all
 }
 
+namespace {
+
+constexpr uint32_t kLeastRacing = 8, kMostRacing = 64;  // columns
+constexpr uint64_t kLeastTrained = 1000, kLeastHeldOut = 100;
+
+// The autoregressive energy first, whose parameters and held-out likelihood are kept, then the other.
+class LineRace final : public Members {
+ public:
+  LineRace(const DensityProblem& problem, const DensityOptions& options, Problem& other,
+           std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
+           TrainObserver& observer)
+      : problem_(problem),
+        other_(other),
+        valid_rows_(validation_rows(options, valid_rows)),
+        energy_(std::make_unique<AutoregressiveEnergy>(
+            AutoregressiveEnergy::Shape{.dimension = problem.energy().dimension()}, options.seed)),
+        lines_(problem, *energy_, options, train_rows, valid_rows, observer) {}
+
+  uint64_t count() const override { return 2; }
+  Problem& make(uint64_t i) override { return i == 0 ? lines_ : other_; }
+  void finish(uint64_t i, const RunOutcome& outcome) override {
+    if (i > 0) return;
+    lines_.finish();
+    theta_.assign(energy_->parameters().begin(), energy_->parameters().end());
+    std::vector<float> rows;
+    problem_.read(valid_rows_, rows);
+    try {
+      nll_ = outcome.ending == Ending::diverged
+                 ? INFINITY
+                 : lines_.nll({rows.data(), valid_rows_.size(), energy_->dimension()});
+    } catch (const Error&) {  // scores that are not finite
+    }
+  }
+  void state(CheckpointFields& fields, uint64_t finished) override {
+    if (finished == 0) return;
+    fields("lines.theta", theta_);
+    fields("lines.nll", nll_);
+    if (!fields.reads()) return;
+    std::ranges::copy(theta_, energy_->parameters().begin());
+    energy_->parameters_changed();
+  }
+
+  double nll() const { return nll_; }
+  std::unique_ptr<AutoregressiveEnergy> release() { return std::move(energy_); }
+
+ private:
+  const DensityProblem& problem_;
+  Problem& other_;
+  std::vector<uint64_t> valid_rows_;
+  std::unique_ptr<AutoregressiveEnergy> energy_;
+  AutoregressiveTraining lines_;
+  std::vector<float> theta_;
+  double nll_ = INFINITY;
+};
+
+}  // namespace
+
+bool races_lines(const DensityOptions& options, const DensityProblem& problem, uint64_t rows,
+                 uint64_t held_out) {
+  const uint32_t columns = problem.energy().dimension();
+  return options.energy == "auto" && options.objective == "snl" && options.proposal == "auto" &&
+         options.base == "auto" && problem.space().is_real() && problem.space().wraps.empty() &&
+         options.lower.empty() && !problem.has_intervals() && columns >= kLeastRacing &&
+         columns <= kMostRacing && rows >= kLeastTrained && held_out >= kLeastHeldOut;
+}
+
+DensityResult race_lines(Problem& other, DensityProblem& problem, const DensityOptions& given,
+                         const std::function<DensityResult(RunOutcome)>& result, const RaceRun& run_of,
+                         TrainObserver& observer) {
+  DensityOptions options = given;
+  options.energy = "autoregressive";
+  options = resolved_steps(options);
+  observer.on_note("training an autoregressive energy, and then one of all columns together");
+  LineRace race(problem, options, other, run_of.train_rows, run_of.valid_rows, observer);
+  RunOutcome outcome = run(race, run_of.checkpoint, run_of.mark, observer);
+  if (outcome.ending == Ending::interrupted) return result(std::move(outcome));
+  const double nll = outcome.best.value_or(INFINITY);
+  const std::string text = fmt::format(
+      "NLL on held-out rows of an autoregressive energy {:.4f}, of one of all columns together {:.4f}",
+      race.nll(), nll);
+  if (!(race.nll() < nll)) {
+    DensityResult out = result(std::move(outcome));
+    out.choice += "; " + text;
+    return out;
+  }
+  DensityResult out;
+  out.choice = problem.choice() + "; " + text + ": the model is the autoregressive one";
+  out.model = problem.release();
+  out.model.energy = race.release();
+  out.model.base = nullptr;
+  out.model.normalizer_kind = "learned";
+  record_training(options, "the autoregressive energy was better on held-out rows", run_of.train_rows.size(),
+                  outcome.last, out.model);
+  out.take(std::move(outcome));
+  out.diverged = false;
+  return out;
+}
+
 DensityResult train_autoregressive(const PointSource& data, std::span<const uint64_t> train_rows,
                                    std::span<const uint64_t> valid_rows, const DensityOptions& options,
                                    const CheckpointOptions& checkpoint, TrainObserver& observer) {
@@ -291,6 +393,8 @@ DensityResult train_autoregressive(const PointSource& data, std::span<const uint
                          [&observer](const std::string& text) { observer.on_note(text); });
   auto* energy = dynamic_cast<AutoregressiveEnergy*>(&problem.energy());
   SELFNORM_CHECK(energy != nullptr);
+  if (!checkpoint.resume)
+    for (const std::string& text : problem.warnings()) observer.on_warning(text);
   AutoregressiveTraining training(problem, *energy, problem.options(), train_rows, valid_rows, observer);
   RunOutcome outcome =
       run(training, checkpoint, density_fingerprint(data, train_rows, valid_rows, options), observer);

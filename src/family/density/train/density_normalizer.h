@@ -49,6 +49,9 @@ class DensityNormalizer {
   Adaptive<double> optimiser_{"adam", 1, 0};
 };
 
+// Of the rows held out those that are looked at, drawn at random once.
+std::vector<uint64_t> validation_rows(const DensityOptions& options, std::span<const uint64_t> rows);
+
 // The negative log-likelihood of held-out rows while an energy is trained, with log Z by importance sampling
 // from the proposal: the same rows and the same samples at every check, so that checks differ by the energy
 // alone.

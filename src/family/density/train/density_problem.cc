@@ -27,8 +27,6 @@ constexpr uint64_t kRowsOfMixture = 400;
 
 bool is_network(const std::string& energy) { return energy.starts_with("mlp") || energy.ends_with(".pt"); }
 
-bool is_autoregressive(const std::string& energy) { return energy.starts_with("autoregressive"); }
-
 // The space that an energy has whatever the data are; "auto": that of the data.
 std::string space_of_energy(const std::string& energy) {
   if (energy == "poisson") return "counts";
@@ -72,7 +70,7 @@ uint32_t fourier_features(const std::string& word, bool is_low) {
 DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
                                std::span<const uint64_t> valid_rows, const DensityOptions& options,
                                std::function<void(const std::string&)> say)
-    : data_(data), options_(options), say_(std::move(say)) {
+    : data_(data), options_(resolved_steps(options)), say_(std::move(say)) {
   options_.validate();
   if (train_rows.size() < 2)
     throw_error("{} rows to train on; a density needs at least 2", train_rows.size());
@@ -298,17 +296,8 @@ void DensityProblem::resolve_words() {
   if (is_fit()) options_.base = "proposal";
   const std::string& name = options_.objective;
   const ObjectiveSeam seam = objective_entry(name).seam;
-  if (is_autoregressive(options_.energy) && !is_fit()) {
-    if (!space_.is_real() || !space_.wraps.empty() || has_box() || has_intervals())
-      throw_error(
-          "`energy autoregressive` is for columns of real numbers without ends, angles or intervals; use "
-          "`energy mlp`, whose `proposal autoregressive` takes levels and angles");
-    if (name != "snl") throw_error("`energy autoregressive` is trained by snl; found `objective {}`", name);
-    if (options_.base == "proposal" || options_.learn_proposal != "none")
-      throw_error(
-          "`energy autoregressive` has a base of its own, which it learns: leave out `base` and "
-          "`learn-proposal`");
-  }
+  if (is_autoregressive(options_.energy) && !is_fit())
+    check_autoregressive(options_, space_, has_intervals());
   if (seam == ObjectiveSeam::chains && !space_.has_chains())
     throw_error("objective {} has no chains over counts and mixed tables; use snl, nce or is", name);
   if (seam == ObjectiveSeam::matching && !space_.is_real())

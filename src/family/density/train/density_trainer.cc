@@ -244,6 +244,7 @@ class DensityTraining final : public Problem {
     if (device_) push_state();
   }
 
+  DensityProblem& problem() { return problem_; }
   // What tells the bits of a GPU from those of others, in the mark of a checkpoint.
   std::string device_mark() const { return device_ ? " on " + device_->name() : ""; }
 
@@ -475,12 +476,17 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
   if (fits_family(options, data.columns()))
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);
-  if (options.energy.starts_with("autoregressive"))
+  if (is_autoregressive(options.energy))
     return train_autoregressive(data, train_rows, valid_rows, options, checkpoint, observer);
   DensityTraining training(data, train_rows, valid_rows, options, observer);
   const std::string mark =
       density_fingerprint(data, train_rows, valid_rows, options) + training.device_mark();
-  return training.result(run(training, checkpoint, mark, observer));
+  const auto result = [&training](RunOutcome outcome) { return training.result(std::move(outcome)); };
+  if (training.device_mark().empty() &&
+      races_lines(options, training.problem(), train_rows.size(), valid_rows.size()))
+    return race_lines(training, training.problem(), options, result,
+                      {train_rows, valid_rows, checkpoint, mark}, observer);
+  return result(run(training, checkpoint, mark, observer));
 }
 
 }  // namespace selfnorm

@@ -25,8 +25,9 @@ constexpr double kCheckPrecision = 1e-3;  // of A_i
 constexpr double kWarmUp = 0.05;          // share of the steps in which the mixtures are trained alone
 constexpr double kAverage = 0.998;        // decay of the moving average
 constexpr double kDefence = 0.1;          // weight of the broad component in what draws are from
-constexpr uint64_t kRamp = 100;           // steps in which the rate rises
-constexpr size_t kTiltPart = 3, kNormalizerPart = 4;
+constexpr uint64_t kRamp =
+    100;  // steps in which the rate rises, of q at first and of f and b when these begin
+constexpr size_t kContextPart = 2, kTiltPart = 3, kNormalizerPart = 4;
 
 std::vector<uint64_t> first_of(std::span<const uint64_t> rows, uint64_t most, uint64_t seed) {
   std::vector<uint64_t> out(rows.begin(), rows.end());
@@ -177,14 +178,18 @@ void AutoregressiveTraining::compare(uint32_t column) {
 }
 
 Step AutoregressiveTraining::move(uint64_t at, double factor) {
-  const double ramp = std::min(1.0, static_cast<double>(at + 1) / static_cast<double>(kRamp + 1));
-  const double rate = options_.learning_rate * ramp * factor;
+  const double rate = options_.learning_rate * factor;
+  const auto ramp = [at](uint64_t since) {
+    return at < since ? 0
+                      : std::min(1.0, static_cast<double>(at - since + 1) / static_cast<double>(kRamp + 1));
+  };
   adam_.begin(theta_, rate);
   for (size_t i = 0; i < gradient_parts_.size(); ++i) {
+    const size_t part = i % AutoregressiveEnergy::kParts;
     if (is_done(static_cast<uint32_t>(i / AutoregressiveEnergy::kParts))) continue;
-    const bool is_normalizer = i % AutoregressiveEnergy::kParts == kNormalizerPart;
     adam_.move(theta_, energy_.blocks().offset(i), gradient_parts_[i].size(),
-               rate * (is_normalizer ? options_.normalizer_rate : 1));
+               rate * ramp(part < kContextPart ? 0 : warm_steps_) *
+                   (part == kNormalizerPart ? options_.normalizer_rate : 1));
   }
   use(theta_);
   move_average(theta_, at, kAverage, average_);

@@ -308,7 +308,8 @@ class LineRace final : public Members {
         valid_rows_(validation_rows(options, valid_rows)),
         energy_(std::make_unique<AutoregressiveEnergy>(
             AutoregressiveEnergy::Shape{.dimension = problem.energy().dimension()}, options.seed)),
-        lines_(problem, *energy_, options, train_rows, valid_rows, observer) {}
+        lines_(problem, *energy_, options, train_rows, valid_rows, observer),
+        theta_(energy_->parameters().begin(), energy_->parameters().end()) {}
 
   uint64_t count() const override { return 2; }
   Problem& make(uint64_t i) override { return i == 0 ? lines_ : other_; }

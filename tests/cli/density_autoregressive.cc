@@ -9,7 +9,7 @@ namespace selfnorm::cli {
 namespace {
 
 // x uniform on [0, 1], y = x^2 + 0.1 e, e exponential: the entropy is 1 + log 0.1.
-void write_curve(const Folder& folder, const std::string& name, int rows, unsigned seed) {
+void write_exponential_curve(const Folder& folder, const std::string& name, int rows, unsigned seed) {
   std::minstd_rand random(seed);
   std::string text = "x,y\n";
   for (int i = 0; i < rows; ++i) {
@@ -21,8 +21,8 @@ void write_curve(const Folder& folder, const std::string& name, int rows, unsign
 
 TEST(DensityAutoregressive, EveryCommandTakesIt) {
   const Folder folder;
-  write_curve(folder, "data.csv", 2000, 1);
-  write_curve(folder, "test.csv", 1000, 2);
+  write_exponential_curve(folder, "data.csv", 2000, 1);
+  write_exponential_curve(folder, "test.csv", 1000, 2);
   const Outcome trained =
       folder.run({"train", "density", "data.csv", "--out", "run", "--energy", "autoregressive:24,24",
                   "--proposal", "gaussian", "--steps", "600", "--batch", "128", "--learning-rate", "5e-3"});
@@ -59,7 +59,7 @@ TEST(DensityAutoregressive, EveryCommandTakesIt) {
 
 TEST(DensityAutoregressive, WhatDoesNotFitItIsSaid) {
   const Folder folder;
-  write_curve(folder, "data.csv", 200, 1);
+  write_exponential_curve(folder, "data.csv", 200, 1);
   const std::vector<std::string> words{"train",   "density",  "data.csv",
                                        "--quiet", "--energy", "autoregressive"};
   const auto with = [&](std::vector<std::string> more) {

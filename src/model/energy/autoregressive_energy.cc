@@ -18,10 +18,10 @@ constexpr uint64_t kFeatureStream = 1, kMixtureStream = 2, kContextStream = 3, k
                    kNormalizerStream = 5;
 constexpr double kHeadScale = 0.1;  // of the weights of q's head at their start
 constexpr float kLeastBroadScale = 3;
-constexpr uint32_t kMostColumns = 4096, kMostWidth = 4096, kMostComponents = 4096;
+constexpr uint32_t kMostLines = 4096, kWidestLine = 4096, kMostLineComponents = 4096;
 
 void check(const AutoregressiveEnergy::Shape& shape) {
-  require_range(shape.dimension >= 1 && shape.dimension <= kMostColumns, "columns of an energy",
+  require_range(shape.dimension >= 1 && shape.dimension <= kMostLines, "columns of an energy",
                 shape.dimension, "1 to 4096");
   require_range(!shape.features.empty() && !shape.tilt.empty(), "layers of an energy", 0, "at least 1");
 }
@@ -69,11 +69,11 @@ FlatParameters blocks_of(std::vector<Regressor>& columns) {
 
 AutoregressiveEnergy::Shape shape_of(const EnergyRecord& record) {
   const RecordReader reader(record, "energy", kAutoregressiveKind);
-  return {.dimension = reader.whole_number("dimension", 1, kMostColumns),
-          .features = reader.whole_numbers("features", 1, kMostWidth),
-          .tilt = reader.whole_numbers("tilt", 1, kMostWidth),
-          .normalizer = reader.whole_numbers("normalizer", 1, kMostWidth),
-          .components = reader.whole_number("components", 1, kMostComponents),
+  return {.dimension = reader.whole_number("dimension", 1, kMostLines),
+          .features = reader.whole_numbers("features", 1, kWidestLine),
+          .tilt = reader.whole_numbers("tilt", 1, kWidestLine),
+          .normalizer = reader.whole_numbers("normalizer", 1, kWidestLine),
+          .components = reader.whole_number("components", 1, kMostLineComponents),
           .tail_weight = reader.number("tail_weight")};
 }
 

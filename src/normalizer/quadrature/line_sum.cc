@@ -11,7 +11,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kFinest = 1e-7, kCoarsest = 0.1;  // of an integral
+constexpr double kFinestLine = 1e-7, kCoarsestLine = 0.1;  // of an integral
 constexpr double kDrawPrecision = 1e-5;
 constexpr double kLeastLevel = 1e-12;
 
@@ -32,7 +32,7 @@ LineSum line_sum(const AutoregressiveEnergy& energy, const Points& x, double pre
     for (uint32_t i = 0; i < d; ++i) {
       const auto scores = energy.line(i, block);
       const auto found = conditional_log_z(
-          *scores, {.precision = std::clamp(precision / d, kFinest, kCoarsest), .first_row = first});
+          *scores, {.precision = std::clamp(precision / d, kFinestLine, kCoarsestLine), .first_row = first});
       for (uint64_t r = 0; r < block.rows; ++r) {
         const double excess = found[r].value - scores->normalizer(r);
         out.value[first + r] += excess;

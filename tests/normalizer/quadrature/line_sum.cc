@@ -8,7 +8,7 @@
 namespace selfnorm {
 namespace {
 
-AutoregressiveEnergy moved(uint32_t dimension) {
+AutoregressiveEnergy moved_lines(uint32_t dimension) {
   AutoregressiveEnergy energy(
       {.dimension = dimension, .features = {6}, .tilt = {5}, .normalizer = {3}, .components = 3}, 1);
   RandomStream random(2);
@@ -20,33 +20,33 @@ AutoregressiveEnergy moved(uint32_t dimension) {
   return energy;
 }
 
-constexpr double kStep = 0.08;
-constexpr int kSide = 400;  // of a grid from -16 to 16
-float place(int k) { return static_cast<float>(-16 + kStep * (k + 0.5)); }
+constexpr double kGridStep = 0.08;
+constexpr int kGridSide = 400;  // of a grid from -16 to 16
+float grid_place(int k) { return static_cast<float>(-16 + kGridStep * (k + 0.5)); }
 
 // p(x) on the grid of two columns; R(x) depends on the first alone.
 std::vector<double> grid_of(const AutoregressiveEnergy& energy) {
   std::vector<float> first, all;
-  for (int i = 0; i < kSide; ++i) {
-    first.insert(first.end(), {place(i), 0});
-    for (int j = 0; j < kSide; ++j) all.insert(all.end(), {place(i), place(j)});
+  for (int i = 0; i < kGridSide; ++i) {
+    first.insert(first.end(), {grid_place(i), 0});
+    for (int j = 0; j < kGridSide; ++j) all.insert(all.end(), {grid_place(i), grid_place(j)});
   }
-  const LineSum sum = line_sum(energy, {first.data(), kSide, 2}, 1e-5);
-  std::vector<double> p(kSide * kSide);
+  const LineSum sum = line_sum(energy, {first.data(), kGridSide, 2}, 1e-5);
+  std::vector<double> p(kGridSide * kGridSide);
   energy.score({all.data(), p.size(), 2}, p);
-  for (size_t k = 0; k < p.size(); ++k) p[k] = std::exp(p[k] - sum.value[k / kSide]);
+  for (size_t k = 0; k < p.size(); ++k) p[k] = std::exp(p[k] - sum.value[k / kGridSide]);
   return p;
 }
 
 TEST(LineSum, TheMassOfTwoColumnsIsOne) {
   double mass = 0;
-  for (const double p : grid_of(moved(2))) mass += kStep * kStep * p;
+  for (const double p : grid_of(moved_lines(2))) mass += kGridStep * kGridStep * p;
   EXPECT_NEAR(mass, 1, 1e-4);
 }
 
 // Without them it is not.
 TEST(LineSum, IsNotZero) {
-  const AutoregressiveEnergy energy = moved(2);
+  const AutoregressiveEnergy energy = moved_lines(2);
   const std::vector<float> x{0.1f, 0.2f, -0.5f, 0.4f};
   const LineSum sum = line_sum(energy, {x.data(), 2, 2}, 1e-4);
   for (size_t r = 0; r < 2; ++r) {
@@ -60,43 +60,44 @@ TEST(LineSum, IsNotZero) {
 // Draws of both columns against the distribution functions of the grid, each below 1.63 / sqrt(n) in 99% of
 // all seeds [Kolmogorov], and the mean of the product, which the order of the columns makes.
 TEST(LineSum, DrawsHaveItsDistribution) {
-  const AutoregressiveEnergy energy = moved(2);
+  const AutoregressiveEnergy energy = moved_lines(2);
   const std::vector<double> p = grid_of(energy);
-  constexpr size_t kDraws = 4000;
-  std::vector<float> rows(2 * kDraws);
+  constexpr size_t kLineDraws = 4000;
+  std::vector<float> rows(2 * kLineDraws);
   sample_lines(energy, 3, rows);
   for (uint32_t column = 0; column < 2; ++column) {
-    std::vector<double> cdf(kSide + 1);
-    for (int k = 0; k < kSide; ++k) {
+    std::vector<double> cdf(kGridSide + 1);
+    for (int k = 0; k < kGridSide; ++k) {
       double mass = 0;
-      for (int j = 0; j < kSide; ++j)
-        mass += p[static_cast<size_t>(column == 0 ? k * kSide + j : j * kSide + k)];
-      cdf[static_cast<size_t>(k) + 1] = cdf[static_cast<size_t>(k)] + kStep * kStep * mass;
+      for (int j = 0; j < kGridSide; ++j)
+        mass += p[static_cast<size_t>(column == 0 ? k * kGridSide + j : j * kGridSide + k)];
+      cdf[static_cast<size_t>(k) + 1] = cdf[static_cast<size_t>(k)] + kGridStep * kGridStep * mass;
     }
     std::vector<double> drawn;
-    for (size_t r = 0; r < kDraws; ++r) drawn.push_back(rows[2 * r + column]);
+    for (size_t r = 0; r < kLineDraws; ++r) drawn.push_back(rows[2 * r + column]);
     std::ranges::sort(drawn);
     double worst = 0;
-    for (int k = 0; k <= kSide; ++k) {
-      const auto below = std::ranges::lower_bound(drawn, -16 + kStep * k) - drawn.begin();
-      worst = std::max(worst, std::abs(static_cast<double>(below) / kDraws - cdf[static_cast<size_t>(k)]));
+    for (int k = 0; k <= kGridSide; ++k) {
+      const auto below = std::ranges::lower_bound(drawn, -16 + kGridStep * k) - drawn.begin();
+      worst =
+          std::max(worst, std::abs(static_cast<double>(below) / kLineDraws - cdf[static_cast<size_t>(k)]));
     }
-    EXPECT_LT(worst, 1.63 / std::sqrt(double{kDraws})) << column;
+    EXPECT_LT(worst, 1.63 / std::sqrt(double{kLineDraws})) << column;
   }
   double drawn = 0, truth = 0, square = 0;
-  for (size_t r = 0; r < kDraws; ++r) drawn += double{rows[2 * r]} * double{rows[2 * r + 1]} / kDraws;
-  for (int i = 0; i < kSide; ++i)
-    for (int j = 0; j < kSide; ++j) {
-      const double mass = kStep * kStep * p[static_cast<size_t>(i * kSide + j)];
-      const double product = double{place(i)} * double{place(j)};
+  for (size_t r = 0; r < kLineDraws; ++r) drawn += double{rows[2 * r]} * double{rows[2 * r + 1]} / kLineDraws;
+  for (int i = 0; i < kGridSide; ++i)
+    for (int j = 0; j < kGridSide; ++j) {
+      const double mass = kGridStep * kGridStep * p[static_cast<size_t>(i * kGridSide + j)];
+      const double product = double{grid_place(i)} * double{grid_place(j)};
       truth += mass * product;
       square += mass * product * product;
     }
-  EXPECT_NEAR(drawn, truth, 4 * std::sqrt((square - truth * truth) / kDraws));
+  EXPECT_NEAR(drawn, truth, 4 * std::sqrt((square - truth * truth) / kLineDraws));
 }
 
 TEST(LineSum, DrawsAreNamedByRowAndSeed) {
-  const AutoregressiveEnergy energy = moved(3);
+  const AutoregressiveEnergy energy = moved_lines(3);
   std::vector<float> few(3 * 10), many(3 * 40), other(3 * 10);
   sample_lines(energy, 3, few);
   sample_lines(energy, 3, many);

@@ -19,8 +19,8 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kOrderStream = 0x0DE6, kLineStream = 0x11E5, kCheckStream = 0xC4ED;
-constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
-constexpr uint64_t kMostCheckRows = 1000, kFewRows = 8;
+constexpr uint64_t kLineReports = 100, kLineChecks = 20;  // in a run
+constexpr uint64_t kMostCheckRows = 1000, kUsableRows = 8;
 constexpr double kCheckPrecision = 1e-3;  // of A_i
 constexpr double kWarmUp = 0.05;          // share of the steps in which the mixtures are trained alone
 constexpr double kAverage = 0.998;        // decay of the moving average
@@ -72,8 +72,8 @@ AutoregressiveTraining::AutoregressiveTraining(const DensityProblem& problem, Au
   plan_.steps = options_.steps;
   plan_.epoch = minibatches_.per_epoch();
   plan_.schedule = options_.schedule;
-  plan_.report_every = std::max<uint64_t>(1, plan_.steps / kReports);
-  plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / kChecks);
+  plan_.report_every = std::max<uint64_t>(1, plan_.steps / kLineReports);
+  plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / kLineChecks);
   plan_.checks = plan_.keeps_best = !held_out_.empty();
   plan_.patience = options_.patience;
 }
@@ -264,7 +264,7 @@ double AutoregressiveTraining::nll(const Points& rows) const {
 }
 
 bool AutoregressiveTraining::is_usable() {
-  const Points few{points_.data(), std::min<uint64_t>(kFewRows, rows_.size()), energy_.dimension()};
+  const Points few{points_.data(), std::min<uint64_t>(kUsableRows, rows_.size()), energy_.dimension()};
   try {
     for (uint32_t i = 0; i < energy_.dimension(); ++i)
       if (!std::isfinite(column_nll(i, few))) return false;

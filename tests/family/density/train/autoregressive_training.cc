@@ -17,27 +17,27 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kWidth = 0.3;
+constexpr double kLineWidth = 0.3;
 
 // x ~ half N(-2, 0.5), half N(1, 1); y = sin 2x + N(0, 0.3); z uniform on [0, 1]: its truth, row by row.
-struct Truth {
+struct LineTruth {
   std::vector<float> values;
   double nll = 0;  // mean of -log p
 };
-Truth truth(uint64_t rows, uint32_t columns, uint64_t seed) {
+LineTruth line_truth(uint64_t rows, uint32_t columns, uint64_t seed) {
   RandomStream random(seed);
   const auto normal = [](double v, double mean, double width) {
     const double z = (v - mean) / width;
     return std::exp(-0.5 * z * z) / (width * std::sqrt(2 * M_PI));
   };
-  Truth out;
+  LineTruth out;
   for (uint64_t i = 0; i < rows; ++i) {
     const double x = random.uniform() < 0.5 ? -2 + 0.5 * random.normal() : 1 + random.normal();
-    const double y = std::sin(2 * x) + kWidth * random.normal();
+    const double y = std::sin(2 * x) + kLineWidth * random.normal();
     double p = 0.5 * normal(x, -2, 0.5) + 0.5 * normal(x, 1, 1);
     out.values.push_back(static_cast<float>(x));
     if (columns > 1) {
-      p *= normal(y, std::sin(2 * x), kWidth);
+      p *= normal(y, std::sin(2 * x), kLineWidth);
       out.values.push_back(static_cast<float>(y));
     }
     if (columns > 2) out.values.push_back(static_cast<float>(random.uniform()));
@@ -46,7 +46,7 @@ Truth truth(uint64_t rows, uint32_t columns, uint64_t seed) {
   return out;
 }
 
-DensityOptions quick() {
+DensityOptions quick_lines() {
   DensityOptions o;
   o.energy = "autoregressive:24,24";
   o.proposal = "gaussian";
@@ -57,20 +57,20 @@ DensityOptions quick() {
   return o;
 }
 
-void expect_same(const DensityModel& a, const DensityModel& b) {
+void expect_same_lines(const DensityModel& a, const DensityModel& b) {
   const auto before = std::as_const(*a.energy).parameters(), after = std::as_const(*b.energy).parameters();
   EXPECT_EQ(std::vector(before.begin(), before.end()), std::vector(after.begin(), after.end()));
 }
 
-class KnownTruth : public testing::TestWithParam<uint32_t> {};
+class KnownLines : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(KnownTruth, IsLearned) {
+TEST_P(KnownLines, IsLearned) {
   const uint32_t columns = GetParam();
-  const Truth seen = truth(3000, columns, 1), fresh = truth(3000, columns, 2);
+  const LineTruth seen = line_truth(3000, columns, 1), fresh = line_truth(3000, columns, 2);
   const auto data = make_point_source(columns, std::vector(seen.values));
   TrainObserver observer;
   const DensityResult found =
-      train_density(*data, numbers(0, 2700), numbers(2700, 3000), quick(), {}, observer);
+      train_density(*data, numbers(0, 2700), numbers(2700, 3000), quick_lines(), {}, observer);
   const auto test = make_point_source(columns, std::vector(fresh.values));
   const DensityEvaluation e = evaluate_density(found.model, *test, {});
   EXPECT_TRUE(e.is_trusted);
@@ -83,15 +83,15 @@ TEST_P(KnownTruth, IsLearned) {
   EXPECT_NEAR(e.nll_b + e.log_ratio, e.nll, 1e-9);
 }
 
-INSTANTIATE_TEST_SUITE_P(Columns, KnownTruth, testing::Values(1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(Columns, KnownLines, testing::Values(1, 2, 3));
 
 // The draws are those of the data.
 TEST(AutoregressiveTraining, DrawsFollowTheData) {
-  const Truth seen = truth(3000, 2, 1);
+  const LineTruth seen = line_truth(3000, 2, 1);
   const auto data = make_point_source(2, std::vector(seen.values));
   TrainObserver observer;
   const DensityModel model =
-      train_density(*data, numbers(0, 2700), numbers(2700, 3000), quick(), {}, observer).model;
+      train_density(*data, numbers(0, 2700), numbers(2700, 3000), quick_lines(), {}, observer).model;
   const DensitySample drawn = sample_density_model(model, {.count = 3000, .seed = 4});
   EXPECT_EQ(drawn.method, "ancestral");
   EXPECT_EQ(sample_doubt(drawn, 3000), "");
@@ -101,15 +101,15 @@ TEST(AutoregressiveTraining, DrawsFollowTheData) {
     off += std::pow(double{drawn.rows[2 * r + 1]} - std::sin(2 * double{drawn.rows[2 * r]}), 2) / 3000;
   }
   EXPECT_NEAR(x, -0.5, 0.15);
-  EXPECT_NEAR(off, kWidth * kWidth, 0.4 * kWidth * kWidth);
+  EXPECT_NEAR(off, kLineWidth * kLineWidth, 0.4 * kLineWidth * kLineWidth);
 }
 
 // The gradient of a step against differences of its loss: of mixtures alone all of it; of f, its context and
 // b, whose change leaves the draws where they are, once f is trained.
 TEST(AutoregressiveTraining, GradientsAreDifferencesOfTheLoss) {
-  const Truth seen = truth(200, 2, 1);
+  const LineTruth seen = line_truth(200, 2, 1);
   const auto data = make_point_source(2, std::vector(seen.values));
-  DensityOptions options = quick();
+  DensityOptions options = quick_lines();
   options.energy = "autoregressive:5";
   options.batch = 40;
   options.samples = 160;
@@ -156,8 +156,8 @@ TEST(AutoregressiveTraining, GradientsAreDifferencesOfTheLoss) {
 }
 
 TEST(AutoregressiveTraining, ResumesToTheSameBitsOnAnyThreads) {
-  const auto data = make_point_source(3, truth(600, 3, 1).values);
-  DensityOptions options = quick();
+  const auto data = make_point_source(3, line_truth(600, 3, 1).values);
+  DensityOptions options = quick_lines();
   options.energy = "autoregressive:8";
   options.steps = 120;
   options.threads = 1;
@@ -175,13 +175,13 @@ TEST(AutoregressiveTraining, ResumesToTheSameBitsOnAnyThreads) {
       },
       17, sessions);
   EXPECT_GT(sessions, 3);
-  expect_same(parts.model, whole.model);
+  expect_same_lines(parts.model, whole.model);
 }
 
 // Columns are kept each for itself: what is kept has the sum of the least losses that were seen.
 TEST(AutoregressiveTraining, WithoutHeldOutRowsTheLastAverageIsKept) {
-  const auto data = make_point_source(2, truth(600, 2, 1).values);
-  DensityOptions options = quick();
+  const auto data = make_point_source(2, line_truth(600, 2, 1).values);
+  DensityOptions options = quick_lines();
   options.steps = 60;
   TrainObserver observer;
   const DensityResult found = train_density(*data, numbers(0, 600), {}, options, {}, observer);
@@ -219,12 +219,12 @@ TEST(AutoregressiveTraining, RacesAnEnergyOfAllColumns) {
                   .interrupted);
   const DensityResult rest =
       train_density(*data, train, valid, options, {.path = path, .seconds = 1e9, .resume = true}, observer);
-  expect_same(rest.model, whole.model);
+  expect_same_lines(rest.model, whole.model);
   EXPECT_EQ(rest.choice, whole.choice);
 }
 
 TEST(AutoregressiveTraining, WhatItCannotTakeIsSaid) {
-  const auto data = make_point_source(2, truth(100, 2, 1).values);
+  const auto data = make_point_source(2, line_truth(100, 2, 1).values);
   const std::vector<uint64_t> rows = numbers(0, 100);
   const auto message = [&](const PointSource& points, const DensityOptions& options) {
     TrainObserver observer;
@@ -235,13 +235,13 @@ TEST(AutoregressiveTraining, WhatItCannotTakeIsSaid) {
     }
     return std::string();
   };
-  DensityOptions other = quick();
+  DensityOptions other = quick_lines();
   other.objective = "nce";
   EXPECT_NE(message(*data, other).find("snl"), std::string::npos);
   RandomStream random(1);
   std::vector<float> bits(200);
   for (float& v : bits) v = random.uniform() < 0.5 ? 0.0f : 1.0f;
-  EXPECT_NE(message(*make_point_source(2, bits), quick()).find("real numbers"), std::string::npos);
+  EXPECT_NE(message(*make_point_source(2, bits), quick_lines()).find("real numbers"), std::string::npos);
 }
 
 }  // namespace

@@ -20,9 +20,9 @@ AutoregressiveEnergy moved_lines(uint32_t dimension) {
   return energy;
 }
 
-constexpr double kGridStep = 0.08;
-constexpr int kGridSide = 400;  // of a grid from -16 to 16
-float grid_place(int k) { return static_cast<float>(-16 + kGridStep * (k + 0.5)); }
+constexpr double kGridStep = 0.1;
+constexpr int kGridSide = 800;  // of a grid from -40 to 40
+float grid_place(int k) { return static_cast<float>(-40 + kGridStep * (k + 0.5)); }
 
 // p(x) on the grid of two columns; R(x) depends on the first alone.
 std::vector<double> grid_of(const AutoregressiveEnergy& energy) {
@@ -78,7 +78,7 @@ TEST(LineSum, DrawsHaveItsDistribution) {
     std::ranges::sort(drawn);
     double worst = 0;
     for (int k = 0; k <= kGridSide; ++k) {
-      const auto below = std::ranges::lower_bound(drawn, -16 + kGridStep * k) - drawn.begin();
+      const auto below = std::ranges::lower_bound(drawn, -40 + kGridStep * k) - drawn.begin();
       worst =
           std::max(worst, std::abs(static_cast<double>(below) / kLineDraws - cdf[static_cast<size_t>(k)]));
     }

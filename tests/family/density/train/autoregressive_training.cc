@@ -203,6 +203,7 @@ TEST(AutoregressiveTraining, RacesAnEnergyOfAllColumns) {
   options.steps = 60;
   options.samples = 256;
   options.normalizer_steps = 5;
+  options.patience = 0;
   const std::vector<uint64_t> train = numbers(0, 1100), valid = numbers(1100, 1300);
   TrainObserver observer;
   const DensityResult whole = train_density(*data, train, valid, options, {}, observer);

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "normalizer/quadrature/line_table.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
+#include "normalizer/quadrature/line_table.h"
 
 namespace selfnorm {
 

@@ -77,7 +77,8 @@ Level exact_level(const DensityModel& model, const DensityEvaluationOptions& opt
 }
 
 double stored_ratio(const DensityModel& model) {
-  return std::abs(stored_number(Json::parse(model.audit_json), {"log_ratio"}).value_or(0));
+  const Json audit = Json::parse(model.audit_json);
+  return std::abs(stored_number(audit, {"rms"}).value_or(stored_number(audit, {"log_ratio"}).value_or(0)));
 }
 
 // b, unless the file says that a log Z that could be trusted is far from it.

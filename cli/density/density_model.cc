@@ -174,6 +174,7 @@ Json density_json(const DensityEvaluation& e) {
               {"snl_bound", trusted(e.snl_bound)},
               {"log_ratio", trusted(e.log_ratio)},
               {"trusted", e.is_trusted}};
+  if (e.rms != std::abs(e.log_ratio)) out["rms"] = trusted(e.rms);
   if (!e.is_trusted) out["distrust"] = e.distrust;
   if (e.intervals > 0)
     out["intervals"] = {
@@ -195,7 +196,7 @@ std::string density_table(const std::vector<DensityRow>& rows) {
     };
     cells.push_back({name, grouped(e.rows), trusted(e.nll), decimal_or_power(e.nll_error),
                      interval(e.is_trusted, e.nll_low, e.nll_high), trusted(e.snl_bound),
-                     decimal_or_power(e.nll_b), decimal_or_power(e.b), trusted(e.b - e.log_z.value),
+                     decimal_or_power(e.nll_b), decimal_or_power(e.b), trusted(-e.log_ratio),
                      trusted(e.log_z.value), interval(true, e.log_z.low, e.log_z.high), e.log_z.method,
                      is_sampled(e.log_z) ? fmt::format("{:.1f}", e.log_z.effective) : "-"});
     if (e.intervals > 0)

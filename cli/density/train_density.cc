@@ -69,11 +69,12 @@ TrainingPoints read_points(const Arguments& arguments) {
 }
 
 // Of the networks and their draws; families have a parameter a statistic, of pairs of columns at the most.
-RunNeeds needs_of(const DensityOptions& options, const PointSource& points) {
+RunNeeds needs_of(const DensityOptions& given, const PointSource& points) {
+  const DensityOptions options = resolved_steps(given);
   const std::string word = options.energy == "auto" ? EnergyPlan().word : options.energy;
   const double d = points.columns();
   double parameters = d * (d + 1), widths = 0;
-  if (word.starts_with("mlp") || word.starts_with("rbm")) {
+  if (word.starts_with("mlp") || word.starts_with("rbm") || word.starts_with("autoregressive")) {
     EnergyPlan plan;
     plan.word = word;
     plan.dimension = points.columns();

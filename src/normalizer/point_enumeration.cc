@@ -9,7 +9,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kPointsAtOnce = uint64_t{1} << 16;
+constexpr uint64_t kEnumeratedAtOnce = uint64_t{1} << 16;
 constexpr uint64_t kGrain = 1024;
 
 struct ScoredPoints {
@@ -27,10 +27,10 @@ void each_block(const Energy& energy, const Body& body) {
     throw_error("log Z by enumeration needs finitely many points, at most {}; choose importance or annealed",
                 kMostPoints);
   const uint32_t d = energy.dimension();
-  std::vector<float> x(std::min(points, kPointsAtOnce) * d);
-  std::vector<double> s(std::min(points, kPointsAtOnce));
-  for (uint64_t begin = 0; begin < points; begin += kPointsAtOnce) {
-    const uint64_t rows = std::min(points - begin, kPointsAtOnce);
+  std::vector<float> x(std::min(points, kEnumeratedAtOnce) * d);
+  std::vector<double> s(std::min(points, kEnumeratedAtOnce));
+  for (uint64_t begin = 0; begin < points; begin += kEnumeratedAtOnce) {
+    const uint64_t rows = std::min(points - begin, kEnumeratedAtOnce);
     parallel_ranges(rows, kGrain, [&](size_t from, size_t to) {
       enumerate_points(support, begin + from, begin + to, std::span(x).subspan(from * d, (to - from) * d));
     });

@@ -126,7 +126,6 @@ TEST(DensityErrors, BadInputSaysWhereAndLeavesNothing) {
   error("good.csv", {"--objective", "pseudo-likelihood"}, "binary");
   error("good.csv", {"--space", "binary"}, "--space binary");
   error("good.csv", {"--steps", "0"}, "steps = 0");
-  error("good.csv", {"--batch", "0"}, "batch = 0");
   error("good.csv", {"--learning-rate", "-1"}, "learning-rate = -1");
   error("good.csv", {"--samples", "0"}, "samples = 0");
   error("good.csv", {"--fourier", "many"}, "many");

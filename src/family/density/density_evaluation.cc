@@ -7,11 +7,13 @@
 
 #include "base/failure.h"
 #include "math/random.h"
+#include "model/energy/autoregressive_energy.h"
 #include "model/energy/make_energy.h"
 #include "model/energy/tilted.h"
+#include "normalizer/quadrature/line_sum.h"
+#include "proposal/density/composed.h"
 #include "proposal/density/make_density.h"
 #include "proposal/density/product_mixture.h"
-#include "proposal/density/truncated.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -34,6 +36,26 @@ void raw_scores(const DensityModel& model, const Points& x, uint64_t first_row, 
         "diverged",
         first_row + i, s[i]);
   }
+}
+
+const AutoregressiveEnergy* lines_of(const DensityModel& model) {
+  return dynamic_cast<const AutoregressiveEnergy*>(model.energy.get());
+}
+
+// What the scores of rows in the units of the data lack of log p where every row has integrals of its own.
+LineSum line_sum_of(const AutoregressiveEnergy& lines, const DensityModel& model, const Points& x,
+                    double precision) {
+  std::vector<float> u(x.data, x.data + x.size());
+  if (!model.standardisation.mean.empty()) model.standardisation.apply(x, u);
+  return line_sum(lines, {u.data(), x.rows, x.columns}, precision);
+}
+
+// s <- s - R(x), with which log Z is 0; nothing for other energies.
+void subtract_lines(const DensityModel& model, const Points& x, std::span<double> s) {
+  const AutoregressiveEnergy* lines = lines_of(model);
+  if (lines == nullptr) return;
+  const LineSum sum = line_sum_of(*lines, model, x, DensityEvaluationOptions{}.precision);
+  for (size_t i = 0; i < s.size(); ++i) s[i] -= sum.value[i];
 }
 
 double log_volume(const DensityModel& model) {
@@ -64,7 +86,8 @@ struct ScoreSum {
   uint64_t inside = 0, outside = 0, first_outside = 0;
   double mean = 0, square = 0, mean_log_prob = 0;
   uint64_t intervals = 0, doubtful_intervals = 0;
-  double interval_error = 0;  // the sum
+  double interval_error = 0;                               // the sum
+  double line_error = 0, line_square = 0, line_bound = 0;  // sums, of R(x) where rows have integrals
 
   void add(uint64_t row, double s, double log_prob) {
     if (std::isinf(s)) {
@@ -84,6 +107,8 @@ struct ScoreSum {
 
 std::optional<IntervalMeasure> interval_measure(const DensityModel& model, const PointSource& data) {
   if (!data.has_intervals()) return std::nullopt;
+  if (lines_of(model) != nullptr)
+    throw Error("an autoregressive energy has no masses of intervals; leave rows with them out");
   return std::optional<IntervalMeasure>(std::in_place, *model.proposal, model.energy->support(), 0);
 }
 
@@ -125,8 +150,10 @@ void for_row_blocks(const PointSource& data, const Function& f) {
   }
 }
 
-ScoreSum sum_scores(const DensityModel& model, const PointSource& data, const LogZEstimate& log_z) {
+ScoreSum sum_scores(const DensityModel& model, const PointSource& data, const LogZEstimate& log_z,
+                    double precision) {
   ScoreSum sum;
+  const AutoregressiveEnergy* lines = lines_of(model);
   const auto measure = interval_measure(model, data);
   std::vector<double> s, log_prob;
   for_row_blocks(data, [&](std::span<const uint64_t> rows) {
@@ -134,6 +161,17 @@ ScoreSum sum_scores(const DensityModel& model, const PointSource& data, const Lo
     log_prob.resize(rows.size());
     const std::vector<FoundMass> masses = source_scores(model, data, rows, measure, s);
     for (size_t i = 0; i < rows.size(); ++i) log_prob[i] = log_z.log_prob(s[i]);
+    if (lines != nullptr) {
+      std::vector<float> x(rows.size() * data.columns());
+      data.read(rows, x);
+      const LineSum found = line_sum_of(*lines, model, {x.data(), rows.size(), data.columns()}, precision);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        log_prob[i] = s[i] - found.value[i];
+        sum.line_error += found.error[i];
+        sum.line_square += found.value[i] * found.value[i];
+        sum.line_bound += found.bound[i];
+      }
+    }
     for (const FoundMass& found : masses) {
       ++sum.intervals;
       sum.doubtful_intervals += found.mass.is_doubtful ? 1 : 0;
@@ -206,8 +244,11 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
   options.validate();
   check_columns(model, data.columns());
   if (data.rows() == 0) throw Error("the data have no rows; expected at least 1");
-  const JudgedLogZ z = judged_log_z(model, options);
-  const ScoreSum sum = sum_scores(model, data, z.estimate);
+  JudgedLogZ z = judged_log_z(model, options);
+  const ScoreSum sum = sum_scores(model, data, z.estimate, options.precision);
+  const auto rows = static_cast<double>(data.rows());
+  const bool has_lines = lines_of(model) != nullptr;
+  if (has_lines) z.estimate = lines_estimate(sum.line_error / rows);
   const double lost = (sum.outside > 0 ? kInfinity : 0) + log_volume(model);
   DensityEvaluation out;
   out.rows = data.rows();
@@ -229,8 +270,9 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
   out.nll_high = out.nll + (z.estimate.high - z.estimate.value) + out.interval_error;
   out.nll_error = sum.error();
   out.nll_b = lost - sum.mean + out.b;
-  out.log_ratio = z.estimate.value - out.b;
-  out.snl_bound = -out.nll_b - std::expm1(out.log_ratio);
+  out.log_ratio = has_lines ? out.nll - out.nll_b : z.estimate.value - out.b;
+  out.snl_bound = -out.nll_b - (has_lines ? sum.line_bound / rows : std::expm1(out.log_ratio));
+  out.rms = has_lines ? std::sqrt(sum.line_square / rows) : std::abs(out.log_ratio);
   return out;
 }
 
@@ -239,7 +281,8 @@ SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, c
   constexpr double kFarNormalizer = 0.02;  // of |b - log Z|
   SettledDensity out{evaluate_density(model, data, {.seed = options.seed, .say = say}), ""};
   DensityEvaluation& e = out.evaluation;
-  const bool may_move = options.calibrate && options.normalizer == "constant" && e.is_trusted;
+  const bool may_move =
+      lines_of(model) == nullptr && options.calibrate && options.normalizer == "constant" && e.is_trusted;
   if (!may_move || std::abs(e.log_ratio) <= kFarNormalizer) return out;
   out.moved = fmt::format("b {:.4f} became log Z as found by {}, {:.4f}", e.b, e.log_z.method, e.log_z.value);
   model.log_normalizer = e.b = e.log_z.value;
@@ -252,9 +295,11 @@ SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, c
 
 std::string keep_proposal(DensityModel& model, const PointSource& held_out, DensityEvaluation& settled) {
   const auto* tilted = dynamic_cast<const TiltedEnergy*>(model.energy.get());
-  if (tilted == nullptr || model.base != model.proposal || tilted->tilt().record().kind == "zero") return "";
+  const bool tilts_proposal =
+      tilted != nullptr && model.base == model.proposal && tilted->tilt().record().kind != "zero";
+  if (!tilts_proposal && lines_of(model) == nullptr) return "";
   DensityModel plain;
-  plain.energy = std::make_unique<TiltedEnergy>(make_zero_energy(model.dimension()), model.base);
+  plain.energy = std::make_unique<TiltedEnergy>(make_zero_energy(model.dimension()), model.proposal);
   plain.proposal = model.proposal;
   plain.standardisation = model.standardisation;
   DensityEvaluation base = evaluate_density(plain, held_out, {});
@@ -268,6 +313,7 @@ std::string keep_proposal(DensityModel& model, const PointSource& held_out, Dens
           : fmt::format("log Z of the energy is not to be trusted: the model is its proposal, NLL {:.4f}",
                         base.nll);
   model.energy = std::move(plain.energy);
+  model.base = model.proposal;
   model.log_normalizer = 0;
   model.normalizer_kind = "exact";
   settled = std::move(base);
@@ -281,7 +327,9 @@ std::vector<double> density_scores(const DensityModel& model, const Points& x,
   const double volume = log_volume(model);
   for (uint64_t first = 0; first < x.rows; first += kRows) {
     const uint64_t end = std::min(x.rows, first + kRows);
-    raw_scores(model, x.slice(first, end), first, std::span(out).subspan(first, end - first));
+    const std::span<double> part = std::span(out).subspan(first, end - first);
+    raw_scores(model, x.slice(first, end), first, part);
+    if (log_z) subtract_lines(model, x.slice(first, end), part);
   }
   for (double& s : out) s = (log_z ? log_z->log_prob(s) : s - model.log_normalizer) - volume;
   return out;
@@ -297,6 +345,11 @@ RowScores DensityScorer::operator()(std::span<const uint64_t> rows) const {
   RowScores out{.log_p = std::vector<double>(rows.size())};
   const std::vector<FoundMass> masses = source_scores(model_, data_, rows, measure_, out.log_p);
   const double volume = log_volume(model_);
+  if (log_z_ && lines_of(model_) != nullptr) {
+    std::vector<float> x(rows.size() * data_.columns());
+    data_.read(rows, x);
+    subtract_lines(model_, {x.data(), rows.size(), data_.columns()}, out.log_p);
+  }
   for (double& s : out.log_p) s = (log_z_ ? log_z_->log_prob(s) : s - model_.log_normalizer) - volume;
   out.intervals = masses.size();
   for (const FoundMass& found : masses) {

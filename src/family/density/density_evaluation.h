@@ -30,6 +30,9 @@ struct DensityEvaluation {
   double nll_b = 0;      // with b in the place of log Z: the raw score
   double snl_bound = 0;  // mean s - b - exp(log_z - b) + 1, a lower bound of the log-likelihood, from log_z
   double log_ratio = 0;  // log_z - b
+  // The root mean square of that over the rows: where they have integrals of their own, b depends on them too
+  // (model/energy/autoregressive_energy.h), and log_ratio is the mean.
+  double rms = 0;
   // Rows with intervals, whose likelihood is a mass in the censored columns (family/density/interval_rows.h),
   // those of them whose errors are doubtful, and what the errors of their masses make of nll at most.
   uint64_t intervals = 0, doubtful_intervals = 0;

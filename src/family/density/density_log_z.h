@@ -1,7 +1,9 @@
 // The best log Z of a density that applies, and whether to trust it (theory.md 4):
 //   closed-form  exponential families that have one; a base that nothing tilts
 //   enumeration  levels up to 2^24 points
-//   quadrature   real numbers in up to 3 dimensions; compared with 20,000 draws of the proposal
+//   quadrature   real numbers in up to 3 dimensions; compared with 20,000 draws of the proposal; on a line
+//   for
+//                every row and column of an autoregressive energy
 //   importance   from the model's proposal, with enough effective samples and no heavy tail of weights
 //   bridge       otherwise, where its chains agree; not for counts
 //   annealed     otherwise; not for counts
@@ -47,6 +49,10 @@ struct JudgedLogZ {
   LogZEstimate estimate;
   std::string distrust;  // why it is not to be trusted and what to do; empty: it is
 };
+
+// Of an autoregressive energy, whose rows have integrals of their own (normalizer/quadrature/line_sum.h):
+// with them log Z is 0, and the error is theirs.
+LogZEstimate lines_estimate(double error);
 
 JudgedLogZ judged_log_z(const DensityModel& model, const DensityEvaluationOptions& options);
 

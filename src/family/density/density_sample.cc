@@ -7,6 +7,8 @@
 #include "base/option_table.h"
 #include "family/density/density_log_z.h"
 #include "math/random.h"
+#include "model/energy/autoregressive_energy.h"
+#include "normalizer/quadrature/line_sum.h"
 #include "normalizer/sampling/importance_log_z.h"
 #include "normalizer/sampling/resampling.h"
 #include "sampler/chain_draws.h"
@@ -113,10 +115,18 @@ DensitySample sample_density_model(const DensityModel& model, const DensitySampl
                 " draws real numbers, and this model is over levels or counts; use sir or gibbs");
   DensitySample out;
   out.method = options.method == "auto" ? "sir" : options.method;
+  const auto* lines = dynamic_cast<const AutoregressiveEnergy*>(model.energy.get());
+  const bool is_ancestral = lines != nullptr && out.method == "sir";
+  if (is_ancestral) {
+    out.method = "ancestral";
+    out.rows.resize(options.count * model.dimension());
+    sample_lines(*lines, options.seed, out.rows);
+    out.pool_effective = static_cast<double>(options.count);
+  }
   const bool is_enough = out.method == "sir" && sample_by_resampling(model, options, out);
-  const bool has_chains = support.is_real() || is_levels;
+  const bool has_chains = !is_ancestral && (support.is_real() || is_levels);
   if (options.method == "auto" && !is_enough && has_chains) out.method = is_levels ? "gibbs" : "hmc";
-  if (out.method != "sir") sample_by_chains(model, options, out);
+  if (out.method != "sir" && !is_ancestral) sample_by_chains(model, options, out);
   if (!model.standardisation.mean.empty()) {
     const std::vector<float> standardised = out.rows;
     model.standardisation.undo({standardised.data(), options.count, model.dimension()}, out.rows);

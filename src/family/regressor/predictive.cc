@@ -8,11 +8,11 @@
 
 #include "base/failure.h"
 #include "base/option_table.h"
-#include "family/regressor/line_table.h"
 #include "family/regressor/regressor_block.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
+#include "normalizer/quadrature/line_table.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

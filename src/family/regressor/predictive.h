@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "data/table/frame_encoder.h"
-#include "family/regressor/line_distribution.h"
 #include "model/regressor/regressor.h"
+#include "normalizer/quadrature/line_distribution.h"
 
 namespace selfnorm {
 

@@ -1,5 +1,3 @@
-#include "model/energy/directed.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,12 @@
 #include "model/energy/make_energy.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 
 #include "base/failure.h"
-#include "model/energy/directed.h"
+#include "model/energy/autoregressive_energy.h"
 #include "model/energy/exponential_family.h"
 #include "model/energy/torchscript.h"
 #include "selfnorm/runtime/shortened.h"
@@ -101,6 +103,12 @@ RbmOptions rbm_options(const EnergyPlan& plan) {
   return options;
 }
 
+AutoregressiveEnergy::Shape autoregressive_shape(const std::string& word, uint32_t dimension) {
+  AutoregressiveEnergy::Shape shape{.dimension = dimension};
+  if (const Word w = split(word); w.has_argument) shape.features = sizes(word, w.argument, 4096);
+  return shape;
+}
+
 std::unique_ptr<Energy> zero_energy(const EnergyRecord& record) {
   const bool is_good = record.tensors.size() == 1 && record.tensors[0].shape.size() == 2 &&
                        record.tensors[0].shape[0] > 0 && record.tensors[0].shape[0] <= UINT32_MAX;
@@ -118,6 +126,7 @@ std::vector<std::string> energy_names() {
   std::vector<std::string> out = {"mlp"};
   for (const std::string& name : exponential_family_names()) out.push_back(name);
   out.push_back("rbm");
+  out.push_back("autoregressive");
   return out;
 }
 
@@ -137,11 +146,14 @@ void check_energy_word(const std::string& word) {
     EnergyPlan plan;
     plan.word = word;
     rbm_options(plan);
+  } else if (name == "autoregressive") {
+    autoregressive_shape(word, 1);
   } else if (is_exponential_family(word)) {
     check_family_word(word);
   } else {
     throw_error(
-        "energy '{}' is not known; expected one of {} (mlp:128,128, rbm:64, family:x,x2,x4), or a "
+        "energy '{}' is not known; expected one of {} (mlp:128,128, rbm:64, autoregressive:64,64, "
+        "family:x,x2,x4), or a "
         "TorchScript file that ends in .pt",
         word, fmt::join(energy_names(), ", "));
   }
@@ -157,6 +169,8 @@ std::unique_ptr<Energy> make_energy(const EnergyPlan& plan) {
   }
   if (name == "mlp") return make_mlp(plan.dimension, mlp_options(plan.mlp, plan.word), plan.seed);
   if (name == "rbm") return make_rbm(rbm_options(plan));
+  if (name == "autoregressive")
+    return std::make_unique<AutoregressiveEnergy>(autoregressive_shape(plan.word, plan.dimension), plan.seed);
   return std::make_unique<ExponentialFamily>(FamilyPlan{plan.word, plan.dimension, plan.lower, plan.upper});
 }
 
@@ -164,6 +178,7 @@ std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode cod
   if (auto directed = make_directed(record, code)) return directed;
   if (record.kind == "mlp") return make_mlp(record);
   if (record.kind == "rbm") return make_rbm(record);
+  if (record.kind == "autoregressive") return std::make_unique<AutoregressiveEnergy>(record);
   if (record.kind == "torchscript") return make_torchscript(record, code);
   if (record.kind == "zero") return zero_energy(record);
   const auto names = exponential_family_names();
@@ -173,6 +188,46 @@ std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode cod
       "the file holds an energy of kind '{}', which this program does not know; it is damaged or was written "
       "by a newer selfnorm",
       runtime::shortened(record.kind));
+}
+
+namespace {
+
+std::string described(const Support& support) {
+  if (support.space == Support::Space::counts) return "whole numbers from 0";
+  if (support.is_mixed()) return "numbers, and whole numbers below their levels in the other columns";
+  if (support.space == Support::Space::levels) {
+    const uint32_t most = *std::max_element(support.levels.begin(), support.levels.end());
+    return most == 2 ? "0 or 1 in every column" : "whole numbers below the levels of every column";
+  }
+  if (support.lower.empty()) return "finite numbers";
+  std::vector<std::string> sides;
+  for (size_t j = 0; j < support.lower.size(); ++j)
+    sides.push_back(fmt::format("[{:.6g}, {:.6g}]", support.lower[j], support.upper[j]));
+  if (std::equal(sides.begin() + 1, sides.end(), sides.begin())) return "values in " + sides[0];
+  return "values in " + runtime::shortened(fmt::format("{}", fmt::join(sides, " x ")));
+}
+
+}  // namespace
+
+void require_inside(const Energy& energy, const Points& x, std::span<const uint64_t> numbers,
+                    uint64_t first) {
+  const Support support = energy.support();
+  for (uint64_t i = 0; i < x.rows; ++i) {
+    if (contains(support, x.row(i))) continue;
+    throw_error("row {} is ({}), outside the support of {}: expected {}; drop it or choose another family",
+                numbers.empty() ? first + i : numbers[i],
+                runtime::shortened(fmt::format("{}", fmt::join(x.row(i), ", "))), energy.record().kind,
+                described(support));
+  }
+}
+
+void require_consent(EmbeddedCode code, const std::string& name, size_t bytes) {
+  if (code == EmbeddedCode::run) return;
+  throw_error(
+      "{}: holds a TorchScript module, a program of {} bytes, which would run with your rights (your files, "
+      "your network); it was not loaded. Take such files only from those whose programs you would run; for "
+      "this one, give `allow-code` or set SELFNORM_ALLOW_CODE=1",
+      name, bytes);
 }
 
 }  // namespace selfnorm

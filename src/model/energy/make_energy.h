@@ -4,12 +4,14 @@
 //   gaussian, truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising,
 //   family:names      exponential families (model/energy/exponential_family.h), "family:x,x2,x4"
 //   rbm[:hidden]      restricted Boltzmann machine, 64 hidden units
+//   autoregressive[:widths]  of every column given those before it (model/energy/autoregressive_energy.h)
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "data/points/direction_map.h"
 #include "model/energy/energy.h"
 #include "model/energy/mlp.h"
 
@@ -50,5 +52,14 @@ struct RbmOptions {
 
 std::unique_ptr<Energy> make_rbm(const RbmOptions& options);   // throws Error naming what is out of range
 std::unique_ptr<Energy> make_rbm(const EnergyRecord& record);  // throws Error when it is damaged
+
+// An energy of what a DirectionMap makes of points (data/points/direction_map.h): s(x) = f(phi(x)), so that
+// angles have no ends and the sphere no poles. With J the derivatives of phi:
+//     ds/dx = J' df/dphi,     along v: s' = phi' . df,   s'' = phi'' . df + phi'' along phi' of f.
+// `inner` is over map.features() real numbers.
+std::unique_ptr<Energy> make_directed(std::unique_ptr<Energy> inner, const DirectionMap& map);
+
+// What its record's settings hold beside those of the inner energy; null: none.
+std::unique_ptr<Energy> make_directed(const EnergyRecord& record, EmbeddedCode code);
 
 }  // namespace selfnorm

@@ -23,6 +23,7 @@
 #include "model/network/dense_network.h"
 #include "model/regressor/conditional_scores.h"
 #include "proposal/conditional/mixture.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 
@@ -41,6 +42,81 @@ struct RegressorNetworks {
   std::vector<std::span<float>> parameters();
   void parameters_changed();
   RegressorNetworks copy() const;
+};
+
+// A minibatch through the networks of x of a regressor and back:
+//     h = features(x),  theta = mixture head(h),  h' = features of the tilt (h itself unless it has its own),
+//     c = context(h'),  b = normalizer(h'), of h' as a constant.
+
+class RegressorNetworksPass {
+ public:
+  explicit RegressorNetworksPass(const RegressorNetworks& networks);
+
+  // with_tilt false: the mixture alone. x has to live until backward.
+  void forward(const InputRows& x, bool with_tilt);
+  const Points& mixture() const { return mixture_; }
+  const Points& context() const { return context_; }
+  std::span<const double> normalizer() const { return b_; }  // all 0 without a network for it
+
+  // Derivatives with respect to what forward gave, to be filled; set to zero by forward.
+  std::span<float> d_mixture() { return d_mixture_; }
+  std::span<float> d_context() { return d_context_; }
+  std::span<double> d_normalizer() { return d_b_; }
+
+  // One span for every network of RegressorNetworks::parameters(), added to; that of the tilt is the step's.
+  void backward(const std::vector<std::span<float>>& gradient);
+
+ private:
+  const RegressorNetworks& networks_;
+  bool with_tilt_ = false;
+  std::unique_ptr<FeaturePass> features_, tilt_features_;
+  std::unique_ptr<DensePass> mixture_head_, context_head_, normalizer_head_;
+  Points mixture_, context_;
+  std::vector<float> d_mixture_, d_context_, d_b_float_, dh_, dh_tilt_;
+  std::vector<double> b_, d_b_;
+};
+
+// The parameters of several networks as one vector: what an optimiser steps, averages and keeps.
+class FlatParameters {
+ public:
+  explicit FlatParameters(std::vector<std::span<float>> blocks) : blocks_(std::move(blocks)) {
+    for (const std::span<float> block : blocks_) {
+      offset_.push_back(size_);
+      size_ += block.size();
+    }
+  }
+
+  size_t size() const { return size_; }
+  size_t blocks() const { return blocks_.size(); }
+  // The part of a vector of size() that belongs to block i.
+  template <class T>
+  std::span<T> part(std::span<T> flat, size_t i) const {
+    return flat.subspan(offset_[i], blocks_[i].size());
+  }
+  // All of them, of a vector of size().
+  std::vector<std::span<float>> parts(std::span<float> flat) const {
+    std::vector<std::span<float>> out;
+    for (size_t i = 0; i < blocks(); ++i) out.push_back(part(flat, i));
+    return out;
+  }
+  size_t offset(size_t i) const { return offset_[i]; }
+
+  std::vector<float> gather() const {
+    std::vector<float> flat(size_);
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      std::copy(blocks_[i].begin(), blocks_[i].end(), flat.begin() + static_cast<ptrdiff_t>(offset_[i]));
+    return flat;
+  }
+  void scatter(std::span<const float> flat) const {
+    SELFNORM_CHECK(flat.size() == size_);
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      std::copy_n(flat.begin() + static_cast<ptrdiff_t>(offset_[i]), blocks_[i].size(), blocks_[i].begin());
+  }
+
+ private:
+  std::vector<std::span<float>> blocks_;
+  std::vector<size_t> offset_;
+  size_t size_ = 0;
 };
 
 // Where a target lies: inside the support; inside, but more than kFarthestTarget scales from the mean, where

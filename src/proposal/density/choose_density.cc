@@ -6,10 +6,9 @@
 
 #include "base/failure.h"
 #include "proposal/autoregressive/autoregressive_fit.h"
+#include "proposal/density/composed.h"
 #include "proposal/density/product_mixture.h"
-#include "proposal/density/stacked.h"
 #include "proposal/density/tree_mixture.h"
-#include "proposal/density/truncated.h"
 #include "proposal/direction/direction_mixture.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 

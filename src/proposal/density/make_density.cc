@@ -5,14 +5,13 @@
 
 #include "base/failure.h"
 #include "proposal/autoregressive/autoregressive_fit.h"
+#include "proposal/density/composed.h"
 #include "proposal/density/elliptical.h"
 #include "proposal/density/gaussian_mixture.h"
 #include "proposal/density/kernel_density.h"
 #include "proposal/density/product_mixture.h"
 #include "proposal/density/products.h"
-#include "proposal/density/stacked.h"
 #include "proposal/density/tree_mixture.h"
-#include "proposal/density/truncated.h"
 #include "proposal/direction/direction_mixture.h"
 
 namespace selfnorm {

@@ -4,7 +4,7 @@
 
 #include "model/energy/make_energy.h"
 #include "model/energy/tilted.h"
-#include "proposal/density/stacked.h"
+#include "proposal/density/composed.h"
 #include "small_models.h"
 
 namespace selfnorm {

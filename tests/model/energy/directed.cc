@@ -1,5 +1,3 @@
-#include "model/energy/directed.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>

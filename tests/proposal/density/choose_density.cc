@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "data/toy/toys.h"
+#include "proposal/density/composed.h"
 #include "proposal/density/density_checks.h"
-#include "proposal/density/stacked.h"
 
 namespace selfnorm {
 namespace {

@@ -49,24 +49,20 @@ void DensityNormalizer::state(CheckpointFields& fields) {
   fields("normalizer", optimiser_);
 }
 
-namespace {
-
-std::vector<uint64_t> chosen_rows(const DensityProblem& problem, std::span<const uint64_t> rows) {
+std::vector<uint64_t> validation_rows(const DensityOptions& options, std::span<const uint64_t> rows) {
   std::vector<uint64_t> chosen(rows.begin(), rows.end());
   if (chosen.size() > DensityValidation::kRows) {
-    RandomStream(problem.options().seed, kRowStream).shuffle(chosen);
+    RandomStream(options.seed, kRowStream).shuffle(chosen);
     chosen.resize(DensityValidation::kRows);
   }
   return chosen;
 }
 
-}  // namespace
-
 DensityValidation::DensityValidation(DensityProblem& problem, std::span<const uint64_t> rows)
     : problem_(problem),
-      intervals_(problem.interval_store(chosen_rows(problem, rows), problem.options().seed)) {
+      intervals_(problem.interval_store(validation_rows(problem.options(), rows), problem.options().seed)) {
   if (rows.empty()) return;
-  const std::vector<uint64_t> chosen = chosen_rows(problem, rows);
+  const std::vector<uint64_t> chosen = validation_rows(problem.options(), rows);
   std::vector<float> all;
   problem.read(chosen, all);
   const uint32_t d = problem.energy().dimension();

@@ -28,7 +28,8 @@ void add_energy(DensityOptions& o, OptionTable& table) {
             "-E(x): mlp:WIDTH,WIDTH,..., a TorchScript module FILE.pt, or an exponential family: gaussian, "
             "truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising, on the torus "
             "bivariate-von-mises, on the sphere von-mises-fisher, fisher-bingham, family:x,x2,...; "
-            "or rbm[:HIDDEN]; auto: mlp:128,128");
+            "rbm[:HIDDEN]; autoregressive[:WIDTH,...]: of every column given those before it, for real ones; "
+            "auto: mlp:128,128");
   table.add("activation", &o.mlp.activation, "mlp: the function of its layers").one_of(activation_names());
   table.add("residual", &o.mlp.residual, "mlp: layers between equal widths add their input");
   table.add("spectral-norm", &o.mlp.spectral_norm,
@@ -98,8 +99,11 @@ void add_steps(DensityOptions& o, OptionTable& table) {
            "likelihood where sums are exact, all else by adam")
       .one_of({"auto", "adam"});
   table.add("steps", &o.steps, "Minibatches").at_least(1);
-  table.add("batch", &o.batch, "Rows per step").in(1, kMostRows);
-  table.add("learning-rate", &o.learning_rate, "Step size of Adam").above(0);
+  table.add("batch", &o.batch, "Rows per step; 0: 512, for autoregressive energies 128").in(0, kMostRows);
+  table
+      .add("learning-rate", &o.learning_rate,
+           "Step size of Adam; 0: 0.001, for autoregressive energies 0.005")
+      .at_least(0);
   table.add("normalizer-rate", &o.normalizer_rate, "Learning rate of b, as a multiple of that of the energy")
       .above(0);
   table.add("normalizer-steps", &o.normalizer_steps, "Steps at the start that move b alone");
@@ -165,13 +169,17 @@ OptionTable density_option_table(DensityOptions& o) {
   only({"activation", "residual", "spectral-norm", "fourier", "fourier-scale"}, is_network,
        option_text("energy", "mlp"), energy);
   only({"fourier-scale"}, o.fourier != "0", "Fourier features", option_text("fourier", "0"));
+  const bool has_lines = !is_fit && is_autoregressive(o.energy);
+  only({"base", "learn-proposal", "normalizer", "normalizer-steps", "drift", "calibrate"}, !has_lines,
+       "energies of all columns together", energy);
   const std::string whole = whole_numbers(o, !is_fit);
   only({"langevin-step", "standardise"}, whole.empty(), "real data", whole);
   only({"fourier-scale"}, o.fourier != "auto" || whole.empty(), "Fourier features",
        whole + ", which has none unless " + option_name("fourier") + " says how many");
-  only({"standardise"}, is_fit || is_network || kind_of(o.energy) == "gaussian" || o.energy.ends_with(".pt"),
-       option_text("energy", "mlp, FILE.pt, gaussian") + " and " + option_text("objective", "fit") +
-           ", which standardise",
+  only({"standardise"},
+       is_fit || is_network || has_lines || kind_of(o.energy) == "gaussian" || o.energy.ends_with(".pt"),
+       option_text("energy", "mlp, FILE.pt, autoregressive, gaussian") + " and " +
+           option_text("objective", "fit") + ", which standardise",
        option_text("energy", o.energy));
   only({"periodic"}, is_one(o.space, {"auto", "real"}), option_text("space", "real"),
        option_text("space", o.space));
@@ -186,6 +194,24 @@ OptionTable density_option_table(DensityOptions& o) {
   only({"proposal-scale"}, kind_of(o.proposal) == "gaussian", option_text("proposal", "gaussian"),
        option_text("proposal", o.proposal));
   return table;
+}
+
+DensityOptions resolved_steps(DensityOptions options) {
+  const bool has_lines = is_autoregressive(options.energy);
+  if (options.batch == 0) options.batch = has_lines ? 128 : 512;
+  if (options.learning_rate == 0) options.learning_rate = has_lines ? 5e-3 : 1e-3;
+  return options;
+}
+
+bool is_autoregressive(const std::string& energy) { return kind_of(energy) == "autoregressive"; }
+
+void check_autoregressive(const DensityOptions& options, const Support& space, bool has_intervals) {
+  if (!space.is_real() || !space.wraps.empty() || !options.lower.empty() || has_intervals)
+    throw_error(
+        "`energy autoregressive` is for columns of real numbers without ends, angles or intervals; use "
+        "`energy mlp`, whose `proposal autoregressive` takes levels and angles");
+  if (options.objective != "snl")
+    throw_error("`energy autoregressive` is trained by snl; found `objective {}`", options.objective);
 }
 
 PointGeometry resolve_geometry(const DensityOptions& options, const PointSource& data) {

@@ -37,8 +37,8 @@ struct DensityOptions {
   // (family/density/train/density_trainer.h, then nothing of the steps below applies), otherwise adam
   std::string optimiser = "auto";
   uint64_t steps = 4000;            // >= 1
-  uint64_t batch = 512;             // rows per step; >= 1
-  double learning_rate = 1e-3;      // of Adam, > 0
+  uint64_t batch = 0;               // rows per step; 0: by the energy (resolved_steps)
+  double learning_rate = 0;         // of Adam; 0: by the energy
   double normalizer_rate = 10;      // b's learning rate over that of the energy; > 0
   uint64_t normalizer_steps = 200;  // steps at the start that move b alone
   std::string schedule = "cosine";
@@ -68,6 +68,12 @@ struct DensityOptions {
 };
 
 OptionTable density_option_table(DensityOptions& o);
+
+// What is left to the energy: 512 rows and a rate of 1e-3, of an autoregressive one 128 and 5e-3.
+DensityOptions resolved_steps(DensityOptions options);
+bool is_autoregressive(const std::string& energy);
+// Throws Error for options and data that an autoregressive energy cannot take.
+void check_autoregressive(const DensityOptions& options, const Support& space, bool has_intervals);
 
 // How rows become points with `space` and `periodic`, from the data. Whoever trains wraps its source in
 // directed_points with it. Throws Error for data that do not fit.

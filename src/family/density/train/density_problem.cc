@@ -70,7 +70,7 @@ uint32_t fourier_features(const std::string& word, bool is_low) {
 DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
                                std::span<const uint64_t> valid_rows, const DensityOptions& options,
                                std::function<void(const std::string&)> say)
-    : data_(data), options_(options), say_(std::move(say)) {
+    : data_(data), options_(resolved_steps(options)), say_(std::move(say)) {
   options_.validate();
   if (train_rows.size() < 2)
     throw_error("{} rows to train on; a density needs at least 2", train_rows.size());
@@ -296,6 +296,8 @@ void DensityProblem::resolve_words() {
   if (is_fit()) options_.base = "proposal";
   const std::string& name = options_.objective;
   const ObjectiveSeam seam = objective_entry(name).seam;
+  if (is_autoregressive(options_.energy) && !is_fit())
+    check_autoregressive(options_, space_, has_intervals());
   if (seam == ObjectiveSeam::chains && !space_.has_chains())
     throw_error("objective {} has no chains over counts and mixed tables; use snl, nce or is", name);
   if (seam == ObjectiveSeam::matching && !space_.is_real())
@@ -317,7 +319,8 @@ bool DensityProblem::is_fit() const {
 
 bool DensityProblem::wants_standardisation() const {
   return options_.standardise && space_.is_real() &&
-         (is_network(options_.energy) || options_.energy == "gaussian" || is_fit());
+         (is_network(options_.energy) || is_autoregressive(options_.energy) ||
+          options_.energy == "gaussian" || is_fit());
 }
 
 void DensityProblem::read(std::span<const uint64_t> rows, std::vector<float>& out) const {
@@ -411,7 +414,7 @@ void DensityProblem::choose_proposal(const Points& fitted, std::span<const uint6
     complete_rows(interval_part(data_, valid_rows, standardisation_, space_), *completion_, options_.seed,
                   judges);
   const ScoreMatching matching = objective_entry(options_.objective).matching;
-  const bool is_tilted = is_fit() || is_network(options_.energy);
+  const bool is_tilted = is_fit() || is_network(options_.energy) || is_autoregressive(options_.energy);
   DensityChoice choice =
       choose_density(fitted, {judges.data(), valid_rows.size(), data_.columns()},
                      {.effort = options_.learn_proposal != "none" ? Effort::learnable

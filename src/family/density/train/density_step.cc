@@ -180,7 +180,7 @@ class PseudoLikelihoodStep final : public DensityStep {
 constexpr uint64_t kSampleStream = 0x5A3B;
 constexpr uint64_t kPoolDraws = 8, kPoolSteps = 32;
 
-bool is_slow(const Density& q) {
+bool draws_slowly(const Density& q) {
   const std::string kind = q.record().kind;
   return kind == "stacked" || kind == "autoregressive";
 }
@@ -195,7 +195,7 @@ class CandidateDensityStep final : public DensityStep {
         uses_normalizer_(objective_entry(problem.options().objective).uses_normalizer),
         pass_((cancels_ ? *problem.cancelled_tilt() : problem.energy()).make_pass()),
         random_(RandomStream(problem.options().seed, kSampleStream).next()),
-        has_pool_(is_slow(problem.proposal())) {
+        has_pool_(draws_slowly(problem.proposal())) {
     if (LearnableDensity* q = problem.learnable_proposal()) {
       // The unconstrained numbers are the state: making q of them is the same before and after a checkpoint.
       q_parameters_ = q->parameters();

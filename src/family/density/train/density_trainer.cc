@@ -1,7 +1,7 @@
 // Adam on the energy, and on b with a rate of its own (theory.md 3, "what makes SNL work in practice"): b
 // starts at an importance estimate of log Z, moves alone at first, and is estimated anew when log r drifts;
 // the gradient is clipped, and steps follow the effective draws; a step that is not finite ends the run at
-// the last good energy, as does "is" when its draws are lost (draw_guard.h).
+// the last good energy, as does "is" when its draws are lost (density_normalizer.h).
 #include "family/density/train/density_trainer.h"
 
 #include <fmt/format.h>
@@ -15,12 +15,12 @@
 #include "engine/clipped_adam.h"
 #include "engine/engine.h"
 #include "engine/minibatches.h"
+#include "family/density/train/autoregressive_training.h"
 #include "family/density/train/density_normalizer.h"
 #include "family/density/train/density_options.h"
 #include "family/density/train/density_problem.h"
 #include "family/density/train/density_step.h"
 #include "family/density/train/device_density.h"
-#include "family/density/train/draw_guard.h"
 #include "gpu/device.h"
 #include "math/parallel.h"
 #include "objective/registry.h"
@@ -244,6 +244,7 @@ class DensityTraining final : public Problem {
     if (device_) push_state();
   }
 
+  DensityProblem& problem() { return problem_; }
   // What tells the bits of a GPU from those of others, in the mark of a checkpoint.
   std::string device_mark() const { return device_ ? " on " + device_->name() : ""; }
 
@@ -475,10 +476,17 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
   if (fits_family(options, data.columns()))
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);
+  if (is_autoregressive(options.energy))
+    return train_autoregressive(data, train_rows, valid_rows, options, checkpoint, observer);
   DensityTraining training(data, train_rows, valid_rows, options, observer);
   const std::string mark =
       density_fingerprint(data, train_rows, valid_rows, options) + training.device_mark();
-  return training.result(run(training, checkpoint, mark, observer));
+  const auto result = [&training](RunOutcome outcome) { return training.result(std::move(outcome)); };
+  if (training.device_mark().empty() &&
+      races_lines(options, training.problem(), train_rows.size(), valid_rows.size()))
+    return race_lines(training, training.problem(), options, result,
+                      {train_rows, valid_rows, checkpoint, mark}, observer);
+  return result(run(training, checkpoint, mark, observer));
 }
 
 }  // namespace selfnorm

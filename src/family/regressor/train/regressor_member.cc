@@ -6,21 +6,17 @@
 #include <functional>
 #include <limits>
 
-#include "family/regressor/line_distribution.h"
 #include "family/regressor/train/regressor_problem.h"
 #include "math/kernels.h"
 #include "math/random.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
+#include "normalizer/quadrature/line_distribution.h"
 #include "objective/registry.h"
 #include "proposal/density/gaussian_terms.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
-
-std::unique_ptr<DensePass> pass_of(const std::unique_ptr<DenseNetwork>& network) {
-  return network == nullptr ? nullptr : std::make_unique<DensePass>(*network);
-}
 
 constexpr size_t kFewMemberRows = 8;
 constexpr uint64_t kMemberOrderStream = 0x0D3A, kFloorStream = 0xF100, kInputStream = 0x1A0,
@@ -32,12 +28,6 @@ constexpr double kCheckPrecision[] = {1e-3, 1e-2, 3e-2};  // of A
 constexpr uint64_t kBetweenStream = 0xBE77, kBetweenDraws = 8;
 constexpr double kWidestLogTemperature = 1.5, kTemperatureEvidence = 4;
 constexpr std::uintmax_t kTemperatureEvaluations = 16;
-
-std::vector<std::span<float>> parts_of(const FlatParameters& parameters, std::vector<float>& flat) {
-  std::vector<std::span<float>> parts;
-  for (size_t i = 0; i < parameters.blocks(); ++i) parts.push_back(parameters.part(std::span(flat), i));
-  return parts;
-}
 
 double mixture_nll(const ConditionalMixture& mixture, const MixturePoints& at, double tail_weight,
                    std::span<const double> weight) {
@@ -112,56 +102,6 @@ FittedTemperature fit_temperature(uint64_t rows, const std::function<double(doub
   return helps ? FittedTemperature{std::exp(at), value} : FittedTemperature{1, untouched};
 }
 
-RegressorNetworksPass::RegressorNetworksPass(const RegressorNetworks& networks)
-    : networks_(networks),
-      features_(networks.features->make_pass()),
-      tilt_features_(networks.tilt_features ? networks.tilt_features->make_pass() : nullptr),
-      mixture_head_(pass_of(networks.mixture_head)),
-      context_head_(pass_of(networks.context)),
-      normalizer_head_(pass_of(networks.normalizer)) {}
-
-void RegressorNetworksPass::forward(const InputRows& x, bool with_tilt) {
-  SELFNORM_CHECK(!with_tilt || context_head_ != nullptr);
-  with_tilt_ = with_tilt;
-  const Points h = features_->forward(x);
-  mixture_ = mixture_head_->forward({h, nullptr, 0});
-  d_mixture_.assign(mixture_.size(), 0);
-  if (!with_tilt) return;
-  const Points h_tilt = tilt_features_ ? tilt_features_->forward(x) : h;
-  context_ = context_head_->forward({h_tilt, nullptr, 0});
-  d_context_.assign(context_.size(), 0);
-  b_.assign(x.rows(), 0);
-  d_b_.assign(x.rows(), 0);
-  if (normalizer_head_ == nullptr) return;
-  const Points b = normalizer_head_->forward({h_tilt, nullptr, 0});
-  std::copy_n(b.data, b.rows, b_.begin());
-}
-
-// The order of RegressorNetworks::parameters(): features, tilt_features, mixture_head, context, tilt,
-// normalizer.
-void RegressorNetworksPass::backward(const std::vector<std::span<float>>& gradient) {
-  const uint64_t n = mixture_.rows;
-  size_t at = 0;
-  const std::span<float> features = gradient[at++];
-  const std::span<float> tilt_features = tilt_features_ ? gradient[at++] : std::span<float>();
-  dh_.resize(n * networks_.features->width());
-  mixture_head_->backward(d_mixture_, gradient[at++], dh_);
-  if (with_tilt_) {
-    dh_tilt_.resize(n * (tilt_features_ ? networks_.tilt_features->width() : networks_.features->width()));
-    context_head_->backward(d_context_, gradient[at++], dh_tilt_);
-    ++at;  // the tilt, whose gradient the step has
-    if (normalizer_head_ != nullptr) {
-      d_b_float_.assign(d_b_.begin(), d_b_.end());
-      normalizer_head_->backward(d_b_float_, gradient[at++], {});
-    }
-    if (tilt_features_)
-      tilt_features_->backward(dh_tilt_, tilt_features);
-    else
-      for (size_t i = 0; i < dh_.size(); ++i) dh_[i] += dh_tilt_[i];
-  }
-  features_->backward(dh_, features);
-}
-
 RegressorMember::RegressorMember(const RegressorProblem& problem, uint64_t seed,
                                  std::vector<uint64_t> train_rows, std::vector<uint64_t> valid_rows)
     : problem_(problem),
@@ -175,7 +115,7 @@ RegressorMember::RegressorMember(const RegressorProblem& problem, uint64_t seed,
       adam_(parameters_.size(), options_.clip, options_.weight_decay),
       theta_(parameters_.gather()),
       average_(theta_),
-      gradient_parts_(parts_of(parameters_, adam_.gradient)),
+      gradient_parts_(parameters_.parts(adam_.gradient)),
       rate_factor_(parameters_.blocks(), 1.0) {
   options_.seed = seed;
   if (const uint64_t most = kMostCheckRows[problem.model().dimension() - 1]; valid_rows_.size() > most) {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "family/regressor/line_distribution.h"
 #include "family/regressor/train/two_branches.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
+#include "normalizer/quadrature/line_distribution.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 

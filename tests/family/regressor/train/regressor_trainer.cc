@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <numeric>
 
-#include "family/regressor/line_distribution.h"
 #include "family/regressor/train/two_branches.h"
 #include "interrupter.h"
 #include "math/random.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
+#include "normalizer/quadrature/line_distribution.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 

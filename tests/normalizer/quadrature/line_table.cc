@@ -1,4 +1,4 @@
-#include "family/regressor/line_table.h"
+#include "normalizer/quadrature/line_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "family/regressor/line_table.h"
+#include "normalizer/quadrature/line_table.h"
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,11 @@ namespace {
 
 // Tables of line_table.h from the cells of a quadrature.
 
-constexpr double kRough = 1e-4;       // mass, of the last Legendre coefficients of a cell
-constexpr double kLeastLog = -700;    // of a density, relative to the largest of its cell
-constexpr double kLargestRise = 0.5;  // of log f between two nodes, over the higher one
-constexpr double kStep = 0.7;         // of log f, in a piece
-constexpr double kMostParts = 16;     // of the gap between two nodes
+constexpr double kRough = 1e-4;            // mass, of the last Legendre coefficients of a cell
+constexpr double kLeastLogDensity = -700;  // of a density, relative to the largest of its cell
+constexpr double kLargestRise = 0.5;       // of log f between two nodes, over the higher one
+constexpr double kStep = 0.7;              // of log f, in a piece
+constexpr double kMostParts = 16;          // of the gap between two nodes
 
 struct LineCell {
   const KronrodRule& rule;
@@ -38,7 +38,7 @@ class LogCubic {
   explicit LogCubic(const LineCell& cell) : cell_(cell), log_(cell.f.size()) {
     const double largest = *std::max_element(cell.f.begin(), cell.f.end());
     for (size_t i = 0; i < log_.size(); ++i)
-      log_[i] = std::log(largest) + std::max(kLeastLog, std::log(cell.f[i] / largest));
+      log_[i] = std::log(largest) + std::max(kLeastLogDensity, std::log(cell.f[i] / largest));
   }
   double log_at(size_t i) const { return log_[i]; }
   // In the gap between nodes i and i + 1, or beyond the first or last node.

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "family/regressor/line_table.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
+#include "normalizer/quadrature/line_table.h"
 
 namespace selfnorm {
 
@@ -16,7 +16,7 @@ struct Interval {
 // As a LineTable of mass 1: distribution function and inverse are monotone and continuous. At the default
 // precision of the nodes normal densities have quantiles (0.005 .. 0.995), intervals, moments and CRPS right
 // to 1e-3 of their deviation, most of them to 1e-5, and modes to 1e-2
-// (tests/family/regressor/line_distribution.cc).
+// (tests/normalizer/quadrature/line_distribution.cc).
 class LineDistribution {
  public:
   // Of one member, or the equal mixture of several; the coordinate of more dimensions: its marginal

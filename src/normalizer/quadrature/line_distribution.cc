@@ -1,4 +1,4 @@
-#include "family/regressor/line_distribution.h"
+#include "normalizer/quadrature/line_distribution.h"
 
 #include <algorithm>
 #include <array>

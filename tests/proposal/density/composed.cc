@@ -1,4 +1,4 @@
-#include "proposal/density/truncated.h"
+#include "proposal/density/composed.h"
 
 #include <gtest/gtest.h>
 

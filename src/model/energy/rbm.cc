@@ -19,10 +19,12 @@ constexpr size_t kRbmRowsAtOnce = 64;
 constexpr size_t kUnitsAtOnce = 8;
 constexpr double kStart = 0.01;  // standard deviation of W
 
-// 1 with its chance, else 0. Half of the bits of a random number say which: right to 2^-32.
+// 1 with its chance, else 0. Half of the bits of a random number say which: right to 2^-32. The sign of a
+// difference, because which of two it is nobody can foretell.
 void draw_bits(RandomStream& random, std::span<const double> chance, float* out) {
-  const auto bit = [](uint64_t half, double p) {  // signed, whose conversion is an instruction
-    return static_cast<float>(static_cast<int>(static_cast<double>(static_cast<int64_t>(half)) < 0x1p32 * p));
+  const auto bit = [](uint64_t half, double p) {
+    const uint64_t below = half - static_cast<uint64_t>(static_cast<int64_t>(0x1p32 * p));
+    return static_cast<float>(static_cast<int32_t>(below >> 63));
   };
   size_t k = 0;
   for (; k + 2 <= chance.size(); k += 2) {

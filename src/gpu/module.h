@@ -254,8 +254,9 @@ typedef struct {
 typedef struct {
   int64_t step;
   double rate;
-  int32_t rows;    /* of this minibatch */
-  int32_t is_warm; /* the mixture is trained alone */
+  double late_rate; /* of all networks but those of the mixture */
+  int32_t rows;     /* of this minibatch */
+  int32_t is_warm;  /* the mixture is trained alone */
 } selfnorm_regressor_at;
 
 typedef struct {

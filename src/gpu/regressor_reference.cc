@@ -291,8 +291,7 @@ int32_t RegressorReference::run(const selfnorm_regressor_run_of& steps) {
     const float keep = average_decay(p, at.step);
     for (size_t j = 0; j < theta.size(); ++j) {
       const auto place = static_cast<int32_t>(j);
-      const double rate = layout_.normalizer.has(place) ? at.rate * p.normalizer_rate : at.rate;
-      adam_move(static_cast<float>(clipping * gradient[j]), static_cast<float>(rate),
+      adam_move(static_cast<float>(clipping * gradient[j]), static_cast<float>(layout_.rate(p, at, place)),
                 static_cast<float>(1 - at.rate * p.decay), correction(0.9), correction(0.999), theta[j],
                 mean[j], square[j]);
       if (p.is_scale_shared != 0 && layout_.is_of_scale(p, place)) theta[j] = 0;

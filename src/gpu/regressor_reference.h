@@ -50,6 +50,11 @@ struct RegressorLayout {
   SELFNORM_BOTH bool is_trained(int32_t parameter, bool is_warm) const {
     return !is_warm || features.has(parameter) || mixture.has(parameter);
   }
+  SELFNORM_BOTH double rate(const selfnorm_regressor_plan& p, const selfnorm_regressor_at& at,
+                            int32_t parameter) const {
+    if (is_trained(parameter, true)) return at.rate;
+    return normalizer.has(parameter) ? at.late_rate * p.normalizer_rate : at.late_rate;
+  }
   // One of the weights that the scales of the mixture have of the features.
   SELFNORM_BOTH bool is_of_scale(const selfnorm_regressor_plan& p, int32_t parameter) const {
     const RegressorLayer& head = layer[mixture.last - 1];

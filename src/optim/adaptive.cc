@@ -30,6 +30,14 @@ Adaptive<Real>::Adaptive(const std::string& name, size_t parameters, double init
   if (adam_) state_.mean.resize(parameters);
 }
 
+double late_start_factor(uint64_t step, uint64_t before) {
+  const auto correction = [](uint64_t t) {
+    const auto steps = static_cast<double>(t);
+    return std::sqrt(1 - std::pow(kSquareDecay, steps)) / (1 - std::pow(kMeanDecay, steps));
+  };
+  return correction(step - before) / correction(step);
+}
+
 template <class Real>
 double Adaptive<Real>::default_rate(const std::string& name) {
   return name == "adam" ? 0.1 : 2;

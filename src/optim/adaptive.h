@@ -22,6 +22,12 @@ struct AdaptiveState {
   std::vector<Real> mean;    // Adam: m
 };
 
+// Adam corrects its moments by the number of all steps. Coordinates whose gradients were 0 in the first
+// `before` of `step` steps have moments that just began, and would move up to 6.5 times as far as the rate
+// says; at this factor of it they move as in step - before steps:
+//     c(step - before) / c(step),   c(t) = sqrt(1 - b2^t) / (1 - b1^t).
+double late_start_factor(uint64_t step, uint64_t before);
+
 template <class Real>
 class Adaptive {
  public:

@@ -49,10 +49,13 @@ TEST(TrainRegressor, DataAloneGivesAnEvaluatedRun) {
   // What the number of rows and the folds of a race chose.
   expect_in(trained.err, "chosen on 5 folds of the training rows: input noise 0");
   EXPECT_EQ(info["ensemble"], 5);
+  expect_in(trained.err, "(NLL of averages of 5 mixtures on 180 rows: ");
   EXPECT_EQ(info["training"]["features"], (std::vector<int>{64, 64}));
   EXPECT_EQ(info["training"]["race"].size(), 2u);
   EXPECT_TRUE(info["training"]["input_noise"].is_number());
   EXPECT_EQ(info["temperature"].size(), 5u);
+  EXPECT_LE(info["training"]["temperatures"]["valid_nll"].get<double>(),
+            info["training"]["temperatures"]["valid_nll_at_1"].get<double>());
 }
 
 TEST(TrainRegressor, LearnsADensityCloseToTheTrueOne) {

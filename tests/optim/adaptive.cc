@@ -25,6 +25,24 @@ TEST(Adaptive, FirstStepsAreTheFormulas) {
   EXPECT_NEAR(x[1], 1.1, 1e-6);
 }
 
+// A gradient of 1 moves by the rate in every step of Adam from its first; so it does when others came before.
+TEST(Adaptive, ALateStartIsAStart) {
+  constexpr uint64_t kBefore = 300;
+  std::vector<double> x{0}, at_full_rate{0};
+  Adaptive<double> own("adam", 1, 0), uncorrected("adam", 1, 0);
+  for (uint64_t t = 1; t <= kBefore; ++t) own.begin_step(), uncorrected.begin_step();
+  for (uint64_t k = 1; k <= 200; ++k) {
+    const std::vector<double> g{1};
+    own.begin_step();
+    own.update(x, 0, g, 0.1 * late_start_factor(kBefore + k, kBefore), 0);
+    uncorrected.begin_step();
+    uncorrected.update(at_full_rate, 0, g, 0.1, 0);
+    EXPECT_NEAR(x[0], -0.1 * static_cast<double>(k), 1e-5);
+  }
+  EXPECT_LT(at_full_rate[0], 2 * x[0]);
+  EXPECT_DOUBLE_EQ(late_start_factor(7, 0), 1);
+}
+
 TEST(Adaptive, BothReachTheMinimumOfAQuadratic) {
   for (const char* name : {"adagrad", "adam"}) {
     std::vector<double> x{5, -3};

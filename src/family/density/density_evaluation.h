@@ -53,8 +53,10 @@ struct SettledDensity {
 // `say` hears how log Z is looked for.
 SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, const DensityOptions& options,
                                  const std::function<void(const std::string&)>& say = {});
-// Where an energy that tilts its proposal is not better than that on rows held out of training, or cannot be
-// told, the model becomes the proposal, and the text says so; otherwise empty. `settled` is of these rows.
+// An energy that tilts its proposal and whose log Z is not to be trusted becomes a smaller one whose log Z
+// is, where that can be found. Where it is not better than its proposal on rows held out of training, or
+// cannot be told, the model becomes the proposal. The text says so; otherwise it is empty. `settled` is of
+// these rows.
 std::string keep_proposal(DensityModel& model, const PointSource& held_out, DensityEvaluation& settled);
 // log p(x_i) with b or with this log Z, in the units of the data: what `score` prints; -inf outside the
 // support.

@@ -136,8 +136,7 @@ __global__ void __launch_bounds__(kMoveThreads) move_regressor(const __grid_cons
   const int j = blockIdx.x * kMoveThreads + threadIdx.x;
   if (j >= t.layout.parameters || event != SELFNORM_STEP_MOVED) return;
   float theta = t.to.theta[j], mean = t.to.mean[j], square = t.to.square[j];
-  const double rate = t.layout.normalizer.has(j) ? at.rate * t.plan.normalizer_rate : at.rate;
-  adam_move(static_cast<float>(clipping * t.to.gradient[j]), static_cast<float>(rate), static_cast<float>(1 - at.rate * t.plan.decay),
+  adam_move(static_cast<float>(clipping * t.to.gradient[j]), static_cast<float>(t.layout.rate(t.plan, at, j)), static_cast<float>(1 - at.rate * t.plan.decay),
             correction[0], correction[1], theta, mean, square);
   if (t.plan.is_scale_shared != 0 && t.layout.is_of_scale(t.plan, j)) theta = 0;
   const float keep = average_decay(t.plan, at.step);

@@ -19,6 +19,22 @@ constexpr size_t kRbmRowsAtOnce = 64;
 constexpr size_t kUnitsAtOnce = 8;
 constexpr double kStart = 0.01;  // standard deviation of W
 
+// 1 with its chance, else 0. Half of the bits of a random number say which: right to 2^-32. The sign of a
+// difference, because which of two it is nobody can foretell.
+void draw_bits(RandomStream& random, std::span<const double> chance, float* out) {
+  const auto bit = [](uint64_t half, double p) {
+    const uint64_t below = half - static_cast<uint64_t>(static_cast<int64_t>(0x1p32 * p));
+    return static_cast<float>(static_cast<int32_t>(below >> 63));
+  };
+  size_t k = 0;
+  for (; k + 2 <= chance.size(); k += 2) {
+    const uint64_t bits = random.next();
+    out[k] = bit(bits >> 32, chance[k]);
+    out[k + 1] = bit(bits & 0xFFFFFFFF, chance[k + 1]);
+  }
+  if (k < chance.size()) out[k] = bit(random.next() >> 32, chance[k]);
+}
+
 class Rbm final : public Energy {
  public:
   Rbm(uint32_t dimension, uint32_t hidden)
@@ -78,7 +94,8 @@ class Rbm final : public Energy {
       const auto draw = [&](size_t width, float* out) {
         std::copy_n(out, n * width, chance.begin());
         sigmoid_in_place(chance.data(), n * width);
-        for (size_t i = 0; i < n * width; ++i) out[i] = random[i / width].uniform() < chance[i] ? 1.0f : 0.0f;
+        for (size_t i = 0; i < n; ++i)
+          draw_bits(random[i], {chance.data() + i * width, width}, out + i * width);
       };
       for (uint64_t t = 0; t < sweeps; ++t) {
         for (size_t i = 0; i < n; ++i)

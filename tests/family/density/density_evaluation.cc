@@ -2,11 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "data/points/direction_map.h"
 #include "math/parallel.h"
+#include "math/random.h"
+#include "model/energy/make_energy.h"
+#include "model/energy/tilted.h"
 #include "proposal/density/make_density.h"
+#include "proposal/density/products.h"
 #include "small_models.h"
 
 namespace selfnorm {
@@ -114,6 +120,51 @@ TEST(DensityEvaluation, FewEffectiveSamplesAreNotTrusted) {
   const DensityEvaluation e = evaluate_density(model, *data, {.method = "importance", .samples = 2000});
   EXPECT_FALSE(e.is_trusted);
   EXPECT_NE(e.distrust.find("proposal"), std::string::npos);
+}
+
+// f has a standard deviation of 5 under counts that no chain walks over, and the data are of 0.35 f: no draws
+// normalise f, those of a part of it do, and that part is better than the base.
+TEST(DensityEvaluation, AnEnergyTooLargeForItsProposalIsServedSmaller) {
+  constexpr uint32_t d = 8;
+  constexpr uint64_t n = 20'000;
+  const auto base = std::make_shared<CountProduct>(std::vector<double>(d, 4), std::vector<double>(d, 400));
+  std::vector<float> rows(n * d);
+  sample_density(*base, 3, rows, {});
+  EnergyRecord record = make_mlp(d, {.widths = {16}}, 3)->record();
+  std::vector<double> f(n);
+  make_mlp(record)->score({rows.data(), n, d}, f);
+  double mean = 0, square = 0;
+  for (const double v : f) mean += v / n;
+  for (const double v : f) square += (v - mean) * (v - mean) / n;
+  for (EnergyTensor& tensor : record.tensors)
+    for (float& weight : tensor.values)
+      if (tensor.name == "output.weight") weight *= static_cast<float>(5 / std::sqrt(square));
+  double most = -HUGE_VAL;
+  for (double& v : f) most = std::max(most, v = 0.35 * 5 * (v - mean) / std::sqrt(square));
+  RandomStream random(4);
+  std::vector<float> held_out;
+  while (held_out.size() < 400 * d) {
+    const uint64_t i = random.below(n);
+    if (random.uniform() < std::exp(f[i] - most))
+      held_out.insert(held_out.end(), rows.begin() + static_cast<ptrdiff_t>(i * d),
+                      rows.begin() + static_cast<ptrdiff_t>((i + 1) * d));
+  }
+  const auto data = make_point_source(d, held_out);
+  DensityModel model;
+  model.base = model.proposal = base;
+  model.energy = std::make_unique<TiltedEnergy>(make_zero_energy(d), base);
+  const double of_base = evaluate_density(model, *data, {}).nll;
+  model.energy = std::make_unique<TiltedEnergy>(make_mlp(record), base);
+  DensityEvaluation settled = evaluate_density(model, *data, {});
+  ASSERT_FALSE(settled.is_trusted);
+  const std::string text = keep_proposal(model, *data, settled);
+  EXPECT_NE(text.find("of it is, and that is the model"), std::string::npos) << text;
+  EXPECT_TRUE(settled.is_trusted);
+  EXPECT_LT(settled.nll, of_base - 0.2);
+  EXPECT_EQ(model.log_normalizer, settled.log_z.value);
+  const DensityEvaluation again = evaluate_density(model, *data, {.seed = 7});
+  EXPECT_TRUE(again.is_trusted) << again.distrust;
+  EXPECT_NEAR(again.nll, settled.nll, 0.05);
 }
 
 TEST(DensityEvaluation, RowsOutsideTheSupport) {

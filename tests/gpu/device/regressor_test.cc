@@ -113,7 +113,8 @@ Data data_of(const selfnorm_regressor_plan& p, int steps) {
     d.levels.push_back(static_cast<uint32_t>(static_cast<int>(i) % p.categorical * each +
                                              static_cast<int>(uniform(random) * each)));
   }
-  for (int i = 0; i < steps; ++i) d.at.push_back({i, 1e-3, i % 3 == 2 ? (p.rows + 1) / 2 : p.rows, i < 2});
+  for (int i = 0; i < steps; ++i)
+    d.at.push_back({i, 1e-3, 2e-3, i % 3 == 2 ? (p.rows + 1) / 2 : p.rows, i < 2});
   return d;
 }
 

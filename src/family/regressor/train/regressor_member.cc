@@ -1,12 +1,11 @@
 #include "family/regressor/train/regressor_member.h"
 
 #include <algorithm>
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "family/regressor/train/regressor_problem.h"
+#include "family/regressor/train/regressor_race.h"
 #include "math/kernels.h"
 #include "math/random.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
@@ -26,8 +25,6 @@ constexpr uint64_t kMemberReports = 100;  // in a run
 constexpr uint64_t kMostCheckRows[] = {1000, 200, 50};
 constexpr double kCheckPrecision[] = {1e-3, 1e-2, 3e-2};  // of A
 constexpr uint64_t kBetweenStream = 0xBE77, kBetweenDraws = 8;
-constexpr double kWidestLogTemperature = 1.5, kTemperatureEvidence = 4;
-constexpr std::uintmax_t kTemperatureEvaluations = 16;
 
 double mixture_nll(const ConditionalMixture& mixture, const MixturePoints& at, double tail_weight,
                    std::span<const double> weight) {
@@ -57,8 +54,8 @@ void add_masses(const RegressorProblem& problem, const ConditionalScores& scores
 
 }  // namespace
 
-double held_out_nll(const RegressorProblem& problem, const RegressorNetworks& networks,
-                    std::span<const uint64_t> rows, bool is_tilted) {
+std::vector<double> held_out_nlls(const RegressorProblem& problem, const RegressorNetworks& networks,
+                                  std::span<const uint64_t> rows, bool is_tilted) {
   const EncodedFrame x = problem.inputs().take(rows);
   const std::vector<float> y = problem.take_targets(rows);
   const auto scores = prepare_scores(problem.model(), networks, x.view());
@@ -75,6 +72,12 @@ double held_out_nll(const RegressorProblem& problem, const RegressorNetworks& ne
         conditional_log_z(*scores, {.precision = kCheckPrecision[problem.model().dimension() - 1]});
     for (size_t i = 0; i < log_z.size(); ++i) nll[i] += log_z[i].value;
   }
+  return nll;
+}
+
+double held_out_nll(const RegressorProblem& problem, const RegressorNetworks& networks,
+                    std::span<const uint64_t> rows, bool is_tilted) {
+  const std::vector<double> nll = held_out_nlls(problem, networks, rows, is_tilted);
   double sum = 0, weights = 0;
   for (size_t i = 0; i < nll.size(); ++i) {
     const double weight = problem.weight(rows[i]);
@@ -87,19 +90,6 @@ double held_out_nll(const RegressorProblem& problem, const RegressorNetworks& ne
 
 bool can_be_tempered(const RegressorOptions& options) {
   return options.temperature && (options.calibrate || !objective_entry(options.objective).uses_normalizer);
-}
-
-FittedTemperature fit_temperature(uint64_t rows, const std::function<double(double)>& nll) {
-  const auto finite = [&](double log_temperature) {
-    const double value = nll(std::exp(log_temperature));
-    return std::isfinite(value) ? value : std::numeric_limits<double>::max();
-  };
-  const double untouched = finite(0);
-  std::uintmax_t evaluations = kTemperatureEvaluations;
-  const auto [at, value] = boost::math::tools::brent_find_minima(finite, -kWidestLogTemperature,
-                                                                 kWidestLogTemperature, 10, evaluations);
-  const bool helps = 2 * static_cast<double>(rows) * (untouched - value) > kTemperatureEvidence;
-  return helps ? FittedTemperature{std::exp(at), value} : FittedTemperature{1, untouched};
 }
 
 RegressorMember::RegressorMember(const RegressorProblem& problem, uint64_t seed,
@@ -239,12 +229,22 @@ double RegressorMember::rate(uint64_t at, double factor) const {
   return options_.learning_rate * ramp * factor;
 }
 
+double RegressorMember::late_rate(uint64_t at, double rate) const {
+  return is_tilted(at) ? rate * late_start_factor(at + 1, warm_steps_) : rate;
+}
+
+bool RegressorMember::is_late(size_t network) const {
+  const size_t tilt_features = networks_.tilt_features ? 1 : 0;
+  return network > 1 + tilt_features || (network == 1 && tilt_features == 1);
+}
+
 Step RegressorMember::move(uint64_t at, double factor) {
   if (device_) return device_move(at);
   const double rate = this->rate(at, factor);
   adam_.begin(theta_, rate);
   for (size_t i = 0; i < gradient_parts_.size(); ++i)
-    adam_.move(theta_, parameters_.offset(i), gradient_parts_[i].size(), rate * rate_factor_[i]);
+    adam_.move(theta_, parameters_.offset(i), gradient_parts_[i].size(),
+               (is_late(i) ? late_rate(at, rate) : rate) * rate_factor_[i]);
   if (options_.shared_scale)
     share_scales(problem_.mixture().shape(),
                  parameters_.part(std::span(theta_), networks_.tilt_features ? 2 : 1));
@@ -289,6 +289,7 @@ selfnorm_regressor_at RegressorMember::read_for_device(uint64_t at, double facto
                                       out.normal.first(n * options_.samples * problem_.targets().columns));
   return {.step = static_cast<int64_t>(at),
           .rate = rate(at, factor),
+          .late_rate = late_rate(at, rate(at, factor)),
           .rows = static_cast<int32_t>(n),
           .is_warm = is_tilted(at) ? 0 : 1};
 }

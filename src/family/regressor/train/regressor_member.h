@@ -22,18 +22,15 @@
 
 namespace selfnorm {
 
+// NLL of every row, as below but not weighted.
+std::vector<double> held_out_nlls(const RegressorProblem& problem, const RegressorNetworks& networks,
+                                  std::span<const uint64_t> rows, bool is_tilted);
 // Mean NLL of rows, weighted, in the units of the data: A(x) by quadrature, 0 unless it is tilted; masses
 // where targets are intervals.
 double held_out_nll(const RegressorProblem& problem, const RegressorNetworks& networks,
                     std::span<const uint64_t> rows, bool is_tilted);
 
-// T by a likelihood of held-out rows, nll(T), where that is more than chance: 2 n (nll(1) - nll(T)) is
-// chi-squared with one degree of freedom when T = 1 is right; otherwise 1.
-struct FittedTemperature {
-  double temperature = 1, nll = 0;
-};
-FittedTemperature fit_temperature(uint64_t rows, const std::function<double(double)>& nll);
-// Whether options ask for it, and b(x) can follow.
+// Whether options ask for a temperature, and b(x) can follow.
 bool can_be_tempered(const RegressorOptions& options);
 
 class RegressorMember final : public Problem {
@@ -71,6 +68,9 @@ class RegressorMember final : public Problem {
   void read_batch(uint64_t at);
   void draw_targets(uint64_t at, bool is_tilted);
   double rate(uint64_t at, double factor) const;
+  // Of the networks that the mixture alone does not move: Adam starts with them when they do.
+  double late_rate(uint64_t at, double rate) const;
+  bool is_late(size_t network) const;  // in the order of RegressorNetworks::parameters
   void open_device();
   void put_on_device();
   selfnorm_regressor_at read_for_device(uint64_t at, double factor, const DeviceRegressorStep& out);

@@ -22,7 +22,8 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kMemberStream = 0x3E3B, kFoldStream = 0xF01D;
-constexpr uint64_t kMostCooledRows[] = {300, 100, 30};  // of a member, by the dimension of y
+constexpr uint64_t kMostPool = 5;  // members of the averages by which temperatures are chosen
+constexpr uint64_t kMostPoolRows = 2000, kMostPoolIntervals = 200;  // whose masses take quadratures
 constexpr uint64_t kFolds = 10;  // a member of an ensemble checks itself on one of as many parts, at least
 constexpr const char* kRegressorRemedy =
     "try a smaller `learning-rate`, more `samples` or a larger `least-scale`";
@@ -37,7 +38,8 @@ class Ensemble final : public Members {
         valid_rows_(valid_rows),
         options_(resolved_by_rows(options, train_rows.size())),
         observer_(observer),
-        race_(options, train_rows.size(), rows_of(0).valid.size()) {
+        race_(options, train_rows.size(), rows_of(0).valid.size(),
+              can_be_tempered(options_) ? std::min(kMostPool, options_.ensemble) : 1) {
     use(race_.heats() > 0 ? race_.heat(0) : race_.outcome());
   }
 
@@ -51,8 +53,8 @@ class Ensemble final : public Members {
   Problem& make(uint64_t i) override {
     if (i < race_.heats()) use(race_.heat(i));
     if (i == race_.heats()) use(race_.outcome());
-    const uint64_t own = i < race_.heats() ? 0 : i - race_.heats();
-    Rows rows = i < race_.heats() && race_.folds() > 1 ? fold_of(race_.folds(), race_.fold(i)) : rows_of(own);
+    const uint64_t own = i < race_.heats() ? race_.start(i) : i - race_.heats();
+    Rows rows = i < race_.heats() ? rows_of_heat(race_.fold(i)) : rows_of(own);
     member_ = std::make_unique<RegressorMember>(*problem_, member_seed(own), std::move(rows.train),
                                                 std::move(rows.valid));
     device_ = member_->device();
@@ -72,8 +74,12 @@ class Ensemble final : public Members {
   void finish(uint64_t i, const RunOutcome& outcome) override {
     if (i < race_.heats()) {
       race_.finish(i, outcome.best.value_or(INFINITY));
+      if (race_.pools())
+        race_.keep(i, densities(member_->finish(outcome).networks, pool_rows(race_.fold(i))));
       member_.reset();
-      if (i + 1 == race_.heats()) observer_.on_note(race_.text());
+      if (i + 1 < race_.heats()) return;
+      if (race_.is_raced()) observer_.on_note(race_.text());
+      if (race_.pools()) observer_.on_note(race_.text(temperatures()));
       return;
     }
     i -= race_.heats();
@@ -141,11 +147,19 @@ class Ensemble final : public Members {
     if (options_.ensemble == 1 && checked_ > 0)
       out.reason += fmt::format(" (kept: step {} of {}, the best on held-out rows)", kept_, taken_);
     if (checked_ > 0) out.valid_nll = check_sum_ / static_cast<double>(checked_);
-    cool();
+    if (race_.pools()) temper();
     const RegressorOptions& options = problem_->options();
     nlohmann::ordered_json training = nlohmann::ordered_json::parse(
         regressor_training_json(options, out.reason, train_rows_.size(), taken_));
-    if (race_.heats() > 0) training["race"] = race_.record();
+    if (race_.is_raced()) training["race"] = race_.record();
+    if (race_.pools()) {
+      const PoolTemperatures found = temperatures();
+      training["temperatures"] = {{"middle", found.middle},
+                                  {"spread", found.spread},
+                                  {"rows", found.rows},
+                                  {"valid_nll", found.nll},
+                                  {"valid_nll_at_1", found.untouched}};
+    }
     if (!device_.empty()) training["device"] = device_;
     out.model = problem_->release();
     out.model.members = std::move(done_);
@@ -179,36 +193,47 @@ class Ensemble final : public Members {
     return out;
   }
 
-  // The average of members is wider than they are. So their common temperature, by the rows that each has
-  // held out, counts where it is below 1 alone: members that are themselves too wide.
-  void cool() {
-    if (options_.ensemble == 1 || !can_be_tempered(problem_->options())) return;
-    const auto is_tilted = [](const RegressorNetworks& networks) {  // otherwise b = 0
-      return networks.normalizer && std::ranges::any_of(std::as_const(*networks.normalizer).parameters(),
-                                                        [](float v) { return v != 0; });
-    };
-    std::vector<Rows> rows;
-    uint64_t all = 0;
-    for (uint64_t i = 0; i < done_.size(); ++i) {
-      rows.push_back(rows_of(i));
-      rows[i].valid.resize(
-          std::min<uint64_t>(rows[i].valid.size(), kMostCooledRows[problem_->model().dimension() - 1]));
-      all += rows[i].valid.size();
+  Rows rows_of_heat(uint64_t fold) const {
+    return race_.folds() > 1 ? fold_of(race_.folds(), fold) : rows_of(0);
+  }
+
+  // The held-out rows of a fold of the race that temperatures are chosen by.
+  std::vector<uint64_t> pool_rows(uint64_t fold) const {
+    std::vector<uint64_t> rows = rows_of_heat(fold).valid;
+    const uint64_t most = problem_->ends().low.empty() ? kMostPoolRows : kMostPoolIntervals;
+    rows.resize(std::min<uint64_t>(rows.size(), most / race_.folds()));
+    return rows;
+  }
+
+  // PoolPart::density of a mixture.
+  std::vector<double> densities(RegressorNetworks networks, std::span<const uint64_t> rows) const {
+    const std::vector<double> grid = pool_grid();
+    std::vector<double> out(rows.size() * grid.size());
+    for (size_t k = 0; k < grid.size(); ++k) {
+      networks.temperature = grid[k];
+      const std::vector<double> nll = held_out_nlls(*problem_, networks, rows, false);
+      for (size_t j = 0; j < rows.size(); ++j) out[j * grid.size() + k] = -nll[j];
     }
-    const FittedTemperature found = fit_temperature(all, [&](double temperature) {
-      double sum = 0;
-      for (uint64_t i = 0; i < done_.size(); ++i) {
-        done_[i].temperature = temperature;
-        sum += static_cast<double>(rows[i].valid.size()) *
-               held_out_nll(*problem_, done_[i], rows[i].valid, is_tilted(done_[i]));
-      }
-      return sum / static_cast<double>(all);
-    });
-    const double temperature = std::min(1.0, found.temperature);
+    return out;
+  }
+
+  PoolTemperatures temperatures() const {
+    std::vector<std::vector<double>> weight(race_.folds());
+    for (uint64_t k = 0; k < race_.folds(); ++k)
+      for (const uint64_t row : pool_rows(k)) weight[k].push_back(problem_->weight(row));
+    return race_.temperatures(std::move(weight));
+  }
+
+  void temper() {
+    const PoolTemperatures found = temperatures();
     for (uint64_t i = 0; i < done_.size(); ++i) {
-      done_[i].temperature = temperature;
-      if (temperature != 1 && is_tilted(done_[i]))
-        fit_normalizer(*problem_, {rows[i].train, rows[i].valid}, member_seed(i), done_[i]);
+      done_[i].temperature = found.of(i, done_.size());
+      const bool is_tilted =  // otherwise b = 0
+          done_[i].normalizer && std::ranges::any_of(std::as_const(*done_[i].normalizer).parameters(),
+                                                     [](float v) { return v != 0; });
+      if (done_[i].temperature == 1 || !is_tilted) continue;
+      const Rows rows = rows_of(i);
+      fit_normalizer(*problem_, {rows.train, rows.valid}, member_seed(i), done_[i]);
     }
   }
 

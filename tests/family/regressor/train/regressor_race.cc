@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
+#include <numbers>
 
 namespace selfnorm {
 namespace {
@@ -87,6 +89,103 @@ TEST(RegressorRace, SaysAndRecordsWhatItDid) {
   EXPECT_EQ(
       race.record().dump(),
       R"([{"input_noise":0.02,"features":[10,12],"valid_nll":1.5},{"input_noise":0.0,"features":[10,12],"valid_nll":null}])");
+}
+
+// The winner of the race again, from other starts; what is given is trained once and again.
+TEST(RegressorRace, EnsemblesRunTheWinnerAgain) {
+  RegressorRace race({}, 300, 30, 3);
+  ASSERT_EQ(race.heats(), 20u);
+  for (uint64_t i = 0; i < 10; ++i) race.finish(i, i < 5 ? 1 : 0.5);
+  for (uint64_t i = 10; i < 20; ++i) {
+    EXPECT_EQ(race.start(i), i < 15 ? 1u : 2u);
+    EXPECT_EQ(race.fold(i), i % 5);
+    EXPECT_EQ(race.heat(i).input_noise, 0);
+    race.finish(i, -100);  // chooses nothing
+  }
+  EXPECT_EQ(race.start(9), 0u);
+  EXPECT_EQ(race.outcome().input_noise, 0);
+  EXPECT_EQ(race.record().size(), 2u);
+  RegressorOptions given;
+  given.input_noise = 0.5;
+  given.features = {10};
+  const RegressorRace alone(given, 5000, 500, 3);
+  EXPECT_EQ(alone.heats(), 3u);
+  EXPECT_FALSE(alone.is_raced());
+  EXPECT_TRUE(alone.pools());
+  EXPECT_EQ(alone.outcome().input_noise, 0.5);
+  EXPECT_FALSE(RegressorRace(given, 40, 4, 3).pools());
+}
+
+// Members N(mean_m, T), and the targets of the rows.
+PoolPart normal_members(const std::vector<double>& mean, const std::vector<double>& y) {
+  PoolPart out{.density = {}, .weight = std::vector<double>(y.size(), 1)};
+  for (const double m : mean) {
+    std::vector<double>& density = out.density.emplace_back();
+    for (const double target : y)
+      for (const double t : pool_grid())
+        density.push_back(-0.5 * std::log(2 * std::numbers::pi * t) - (target - m) * (target - m) / (2 * t));
+  }
+  return out;
+}
+
+// Quantiles of N(0, sd^2), evenly.
+std::vector<double> normal_quantiles(double sd, size_t count) {
+  std::vector<double> out;
+  for (size_t i = 0; i < count; ++i)
+    out.push_back(sd * boost::math::quantile(boost::math::normal(),
+                                             (static_cast<double>(i) + 0.5) / static_cast<double>(count)));
+  return out;
+}
+
+// The variance of the targets is the likeliest temperature of members that agree.
+TEST(PoolTemperatures, MembersThatAgreeTakeTheVarianceOfTheTargets) {
+  for (const double variance : {0.3, 1.0, 1.5}) {
+    const PoolPart part = normal_members({0, 0, 0}, normal_quantiles(std::sqrt(variance), 400));
+    const PoolTemperatures found = fit_pool({&part, 1});
+    EXPECT_NEAR(std::log(found.middle), std::log(variance), 0.06) << variance;
+    EXPECT_EQ(found.spread, 0) << variance;
+    EXPECT_NEAR(found.untouched, 0.5 * std::log(2 * std::numbers::pi) + 0.5 * variance, 0.02) << variance;
+    EXPECT_EQ(found.rows, 400u);
+  }
+}
+
+// Means that scatter by 1 around targets that scatter by 1 around their centre: each member alone is right
+// with a variance of 2, and the average of them is right with about 1.
+TEST(PoolTemperatures, AnAverageIsNarrowedByHowMuchItsMembersDisagree) {
+  const PoolPart part = normal_members({-1.2, -0.6, 0, 0.6, 1.2}, normal_quantiles(1, 400));
+  const PoolTemperatures found = fit_pool({&part, 1});
+  EXPECT_LT(found.middle, 0.6);
+  EXPECT_LT(found.nll, found.untouched - 0.01);
+}
+
+// Targets of one mixture of scales: its spread is found.
+TEST(PoolTemperatures, TargetsOfSeveralScalesAreMet) {
+  const PoolTemperatures truth{.middle = 0.5, .spread = 1};
+  std::vector<double> y;
+  for (uint64_t i = 0; i < 5; ++i)
+    for (const double v : normal_quantiles(std::sqrt(truth.of(i, 5)), 200)) y.push_back(v);
+  const PoolPart part = normal_members(std::vector<double>(5, 0), y);
+  const PoolTemperatures found = fit_pool({&part, 1});
+  EXPECT_NEAR(found.spread, 1, 0.3);
+  EXPECT_NEAR(std::log(found.middle), std::log(0.5), 0.25);
+}
+
+// A handful of rows proves nothing, rows of weight 0 even less; folds count together.
+TEST(PoolTemperatures, NeedEvidence) {
+  const PoolPart few = normal_members({0, 0}, {-0.7, 0.1, 0.8});
+  EXPECT_EQ(fit_pool({&few, 1}).middle, 1);
+  PoolPart none = few;
+  none.weight = {0, 0, 0};
+  EXPECT_EQ(fit_pool({&none, 1}).rows, 0u);
+  const std::vector<PoolPart> many(30, few);
+  EXPECT_LT(fit_pool(many).middle, 0.6);
+}
+
+TEST(PoolTemperatures, AreSpreadEvenly) {
+  const PoolTemperatures found{.middle = 2, .spread = 0.5};
+  EXPECT_NEAR(found.of(0, 3), 2 * std::exp(-0.5 * std::sqrt(3) * 2 / 3), 1e-12);
+  EXPECT_DOUBLE_EQ(found.of(1, 3), 2);
+  EXPECT_DOUBLE_EQ(found.of(0, 3) * found.of(2, 3), 4);
 }
 
 }  // namespace

@@ -1,13 +1,17 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "base/failure.h"
 #include "base/interruption.h"
+#include "base/memory.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/ladder_report.h"
 #include "classifier/model_header.h"
 #include "commands.h"
+#include "data/dataset_cache.h"
 #include "data/example_source.h"
 #include "data/input/source.h"
 #include "data/plausible.h"
@@ -93,6 +97,8 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
   data.reports.emplace_back(arguments.train.valid, std::move(read.report));
   return std::move(read.data);
 }
+
+constexpr double kMostOfMemory = 0.5;
 
 constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
@@ -226,7 +232,18 @@ class ClassifierTraining final : public Training {
     check_classifier_options(arguments);
   }
 
+  ~ClassifierTraining() override {
+    std::error_code error;
+    if (!rows_folder_.empty()) std::filesystem::remove_all(rows_folder_, error);
+  }
+
   std::vector<std::string> choose(Arguments& arguments) override {
+    std::vector<std::string> notes = choose_place(arguments);
+    if (std::string note = choose_options(arguments); !note.empty()) notes.push_back(std::move(note));
+    return notes;
+  }
+
+  std::string choose_options(Arguments& arguments) {
     TrainOptions& options = arguments.train.options;
     ReadOptions& reading = arguments.reader.options;
     OptionTable table = train_option_table("classifier", options);
@@ -236,7 +253,7 @@ class ClassifierTraining final : public Training {
       const bool is_on_at_first = row != nullptr && !row->off_text.empty();
       return arguments.has_named({"--" + (is_on_at_first ? row->off_flag() : name)});
     };
-    if (given_.resume || is_decided(is_given)) return {};
+    if (given_.resume || is_decided(is_given)) return "";
     read_ = read_dataset(given_.train, reading);
     const bool has_pieces =
         can_be_read_again(given_.train) &&
@@ -255,13 +272,14 @@ class ClassifierTraining final : public Training {
       arguments.options[name] = record.at(key);
     }
     options_ = options;
-    return {choice.note};
+    return choice.note;
   }
 
   ReadData read(const std::string&) override {
     data_ = read_data(arguments_,
                       read_ ? std::move(*read_) : read_dataset(given_.train, arguments_.reader.options));
     read_.reset();
+    forget_names();
     if (!given_.carrier.empty() && data_.rows.train.is_joint())
       throw Error(
           "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");
@@ -353,6 +371,33 @@ class ClassifierTraining final : public Training {
   }
 
  private:
+  // Rows that would fill more than half of the memory, with the part that is held out, are read to files
+  // beside the run.
+  std::vector<std::string> choose_place(Arguments& arguments) {
+    std::string& cache = arguments.reader.options.cache;
+    if (!cache.empty()) return {};
+    const double bytes = 2 * estimated_memory(given_.train, arguments.reader.options);
+    const bool is_large = any_process(bytes > kMostOfMemory * static_cast<double>(memory_limit()));
+    if (!is_large || !given_.weight_file.empty()) return {};
+    const std::filesystem::path out(given_.out.empty() ? "out/run" : given_.out);
+    rows_folder_ = (out.parent_path() / fmt::format(".selfnorm-rows-{}", ::getpid())).string();
+    if (Communicator* const all = current_communicator()) rows_folder_ = all->from_first(rows_folder_);
+    cache = rows_folder_;
+    return {fmt::format(
+        "the rows would take about {:.2g} GB of {:.2g} GB of memory, so they are read from files in "
+        "{}; --cache DIR keeps them for other runs",
+        bytes / 1e9, static_cast<double>(memory_limit()) / 1e9, rows_folder_)};
+  }
+  // Of files that nobody else is to use, all processes having mapped them: they go with the processes.
+  void forget_names() {
+    if (rows_folder_.empty()) return;
+    any_process(false);
+    std::error_code error;
+    if (is_first_process())
+      for (const auto& entry : std::filesystem::directory_iterator(rows_folder_, error))
+        std::filesystem::remove_all(entry.path(), error);
+  }
+
   // Every process its own classes; the first one then reads all, to judge them.
   void write_parts(const std::string& checkpoint) {
     job_ = current_communicator();
@@ -382,6 +427,7 @@ class ClassifierTraining final : public Training {
   const Arguments& arguments_;
   const TrainArguments& given_;
   TrainOptions options_;
+  std::string rows_folder_;         // of this run alone
   Communicator* job_ = nullptr;     // whose processes have parts of the model
   std::optional<ReadResult> read_;  // by choose
   TrainingData data_;

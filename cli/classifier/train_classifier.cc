@@ -16,6 +16,7 @@
 #include "data/input/source.h"
 #include "data/plausible.h"
 #include "data/text/text_encoder.h"
+#include "engine/minibatches.h"
 #include "family/classifier/choice.h"
 #include "family/classifier/loop.h"
 #include "family/classifier/network/classifier_rows.h"
@@ -99,6 +100,7 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
 }
 
 constexpr double kMostOfMemory = 0.5;
+constexpr uint64_t kMostResident = uint64_t{1} << 30;  // pages of files
 
 constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
@@ -149,6 +151,17 @@ RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const E
                    parameters,
           .operations = passes * 2 * values * scored,
           .advice = kAdvice};
+}
+
+// Rows of files are shuffled a pool at a time, whose pages are all in use: fewer would be read again and
+// again.
+void keep_pool(const Dataset& rows) {
+  const SparseMatrix& x = rows.features.sparse;
+  if (!x.column.file()) return;
+  const uint64_t pool = std::min(rows.examples(), ShuffledOrder::kChunk * ShuffledOrder::kPool);
+  const double bytes = 12 + 8 * static_cast<double>(x.column.size()) / static_cast<double>(rows.examples());
+  NumberFile::limit_resident(std::clamp(static_cast<uint64_t>(1.5 * bytes * static_cast<double>(pool)),
+                                        kResidentBytes, kMostResident));
 }
 
 // The training data without their rows have all that the option can be wrong about.
@@ -280,6 +293,7 @@ class ClassifierTraining final : public Training {
                       read_ ? std::move(*read_) : read_dataset(given_.train, arguments_.reader.options));
     read_.reset();
     forget_names();
+    keep_pool(data_.rows.train);
     if (!given_.carrier.empty() && data_.rows.train.is_joint())
       throw Error(
           "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");

@@ -265,7 +265,7 @@ double estimated_memory(const std::string& path, const ReadOptions& options) {
 }
 
 ReadResult read_cached(const std::string& path, const ReadOptions& options) {
-  if (path == "-") throw Error("`cache` needs files that can be read again; store the data in a file");
+  if (path == "-") throw_error("`cache` needs files that can be read again; store the data in a file");
   std::error_code error;
   fs::create_directories(options.cache, error);
   if (!fs::is_directory(options.cache))

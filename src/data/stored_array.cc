@@ -120,6 +120,7 @@ void NumberFile::map() {
   if (size_ == 0) return;
   void* const place = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor_, 0);
   if (place == MAP_FAILED) fail("map");
+  ::madvise(place, size_, MADV_NOHUGEPAGE);  // one look at a number is not to map two megabytes
   map_ = static_cast<const std::byte*>(place);
   const std::lock_guard lock(mapped().mutex);
   mapped().parts[map_] = size_;

@@ -88,11 +88,10 @@ TEST_F(DataCache, CommandsSayTheSame) {
 
 // A run resumes from the text, the cache, and a cache that is gone.
 TEST_F(DataCache, ResumesFromEither) {
-  const Words how{"--optimiser",          "adagrad", "--epochs", "300", "--patience", "0",
-                  "--checkpoint-seconds", "0"};
+  const Words how{"--optimiser", "adagrad", "--epochs", "200", "--patience", "0"};
   expect_done(training("whole", how));
   Words cached = how;
-  for (const char* word : {"--cache", "rows"}) cached.emplace_back(word);
+  for (const char* word : {"--checkpoint-seconds", "0", "--cache", "rows"}) cached.emplace_back(word);
   const auto interrupt = [&](const Words& words) {
     return folder_.run(words, [&](pid_t id) {
       while (!fs::exists(folder_ / "part/checkpoint.safetensors") && ::kill(id, 0) == 0 &&

@@ -31,7 +31,7 @@ std::string rows_of(uint64_t seed, int rows) {
   return out;
 }
 
-std::string bytes_of(const std::string& path) {
+std::string stored_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -132,23 +132,25 @@ TEST_F(DatasetCache, SeveralFilesAreOne) {
   EXPECT_EQ(read("*.svm").data.examples(), 90u);
 }
 
-// Every byte of every file of an entry, changed; files cut, lengthened or gone.
+// Every byte of the arrays of an entry, and every fourth of its record, changed; files cut, lengthened or
+// gone.
 TEST_F(DatasetCache, DamageIsFoundAndMadeGood) {
   folder_.file("a.svm", rows_of(1, 4));
   const Dataset memory = read_dataset(folder_.path("a.svm")).data;
   read();
   uint64_t damages = 0;
   for (const fs::path& file : entries(entry())) {
-    const std::string bytes = bytes_of(file);
+    const std::string bytes = stored_bytes(file);
     const auto expect_made_good = [&](const std::string& damaged, const std::string& how) {
       ++damages;
       std::ofstream(file, std::ios::binary) << damaged;
       const ReadResult read_again = read();
       ASSERT_TRUE(was_written(read_again)) << file << " " << how;
       expect_equal(read_again.data, memory);
-      ASSERT_EQ(bytes_of(file), bytes);
+      ASSERT_EQ(stored_bytes(file), bytes);
     };
-    for (size_t i = 0; i < bytes.size(); ++i) {
+    const size_t step = file.extension() == ".json" ? 4 : 1;
+    for (size_t i = 0; i < bytes.size(); i += step) {
       std::string damaged = bytes;
       damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));
       expect_made_good(damaged, fmt::format("byte {}", i));
@@ -185,9 +187,8 @@ TEST_F(DatasetCache, RefusesWhatItCannotKeep) {
     }
     return "";
   };
-  EXPECT_NE(error_of("t.csv", "y,a\nu,1\nv,2\n").find("`cache` is for svmlight"), std::string::npos);
-  EXPECT_NE(error_of("g.svm", "1 qid:1 1:1\n0 qid:1 2:1\n").find("`cache` is for classes"),
-            std::string::npos);
+  EXPECT_NE(error_of("t.csv", "y,a\nu,1\nv,2\n").find("is for svmlight"), std::string::npos);
+  EXPECT_NE(error_of("g.svm", "1 qid:1 1:1\n0 qid:1 2:1\n").find("is for classes"), std::string::npos);
   EXPECT_NE(error_of("b.svm", "1 1:2\n1 0:2\n").find("b.svm:2:"), std::string::npos);
   EXPECT_TRUE(entries(options_.cache).empty());  // nothing is left of them
   folder_.file("cache2", "a file");

@@ -247,7 +247,7 @@ class ClassifierTraining final : public Training {
 
   ~ClassifierTraining() override {
     std::error_code error;
-    if (!rows_folder_.empty()) std::filesystem::remove_all(rows_folder_, error);
+    if (removes_rows_) std::filesystem::remove_all(rows_folder_, error);
   }
 
   std::vector<std::string> choose(Arguments& arguments) override {
@@ -397,6 +397,7 @@ class ClassifierTraining final : public Training {
     rows_folder_ = (out.parent_path() / fmt::format(".selfnorm-rows-{}", ::getpid())).string();
     if (Communicator* const all = current_communicator()) rows_folder_ = all->from_first(rows_folder_);
     cache = rows_folder_;
+    removes_rows_ = is_first_process();
     return {fmt::format(
         "the rows would take about {:.2g} GB of {:.2g} GB of memory, so they are read from files in "
         "{}; --cache DIR keeps them for other runs",
@@ -442,6 +443,7 @@ class ClassifierTraining final : public Training {
   const TrainArguments& given_;
   TrainOptions options_;
   std::string rows_folder_;         // of this run alone
+  bool removes_rows_ = false;       // the first process, which uses it to the end
   Communicator* job_ = nullptr;     // whose processes have parts of the model
   std::optional<ReadResult> read_;  // by choose
   TrainingData data_;

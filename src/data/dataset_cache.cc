@@ -306,10 +306,11 @@ ReadResult read_cached(const std::string& path, const ReadOptions& options) {
   const auto skipped = entry.array<uint64_t>("numbers");
   for (const uint64_t rows : skipped) out.data.numbers.skip(rows);
   out.report = report_of(entry.record().at("report"));
-  const auto gigabytes = static_cast<double>(out.data.features.sparse.column.size()) * 8e-9;
+  const double bytes = 8 * static_cast<double>(out.data.features.sparse.column.size());
   if (!doubt.empty()) out.report.notes.push_back(fmt::format("{}: made anew, because {}", place, doubt));
-  out.report.notes.push_back(fmt::format("rows are read from {} ({}, {:.2g} GB)", place,
-                                         was_made ? "written now" : "there already", gigabytes));
+  out.report.notes.push_back(fmt::format(
+      "rows are read from {} ({}, {})", place, was_made ? "written now" : "there already",
+      bytes < 1e9 ? fmt::format("{:.2f} MB", bytes / 1e6) : fmt::format("{:.2f} GB", bytes / 1e9)));
   return out;
 }
 

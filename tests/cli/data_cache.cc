@@ -117,7 +117,7 @@ TEST_F(DataCache, SaysWhereRowsAreReadFrom) {
   EXPECT_NE(folder_.run(words).err.find("made anew"), std::string::npos);
   folder_.write("t.csv", "y,a\nu,1\nv,2\n");
   expect_user_error(folder_.run({"train", "classifier", "t.csv", "--cache", "rows"}),
-                    "`--cache` is for svmlight");
+                    "--cache is for svmlight");
   expect_user_error(folder_.run_on("1 1:1\n", {"train", "classifier", "-", "--cache", "rows"}),
                     "can be read again");
 }

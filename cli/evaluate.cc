@@ -38,6 +38,7 @@ Json served_json(const ServedKind& served, const RuntimeModel& model, const Data
     if (data.target[row] == Dataset::kUnseenTarget) continue;
     double log_prob = 0;
     model.score(data.features, row, std::span(&data.target[row], 1), served.kind, std::span(&log_prob, 1));
+    if (data.features.is_sparse) data.features.sparse.were_read(row, row + 1);
     nll -= log_prob;
     above += log_prob > 0 ? 1 : 0;
     ++rows;

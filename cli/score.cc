@@ -116,6 +116,7 @@ void score_classes(const RuntimeModel& model, const Dataset& data, const ClassNa
           for (size_t i = begin; i < end; ++i) score_row(i);
         },
         owned(classes, each), owned(log_probs, each));
+    if (data.features.is_sparse) data.features.sparse.were_read(first, first + rows);
     for (uint64_t i = 0; i < rows * each; ++i)
       add(data.numbers[first + i / each], labels[classes[i]], log_probs[i]);
   }

@@ -1,17 +1,22 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "base/failure.h"
 #include "base/interruption.h"
+#include "base/memory.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/ladder_report.h"
 #include "classifier/model_header.h"
 #include "commands.h"
+#include "data/dataset_cache.h"
 #include "data/example_source.h"
 #include "data/input/source.h"
 #include "data/plausible.h"
 #include "data/text/text_encoder.h"
+#include "engine/minibatches.h"
 #include "family/classifier/choice.h"
 #include "family/classifier/loop.h"
 #include "family/classifier/network/classifier_rows.h"
@@ -94,6 +99,9 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
   return std::move(read.data);
 }
 
+constexpr double kMostOfMemory = 0.5;
+constexpr uint64_t kMostResident = uint64_t{1} << 30;  // pages of files
+
 constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
     "classes, or --encoder bag";
@@ -149,6 +157,17 @@ RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const E
                    parameters,
           .operations = passes * 2 * values * scored,
           .advice = kAdvice};
+}
+
+// Rows of files are shuffled a pool at a time, whose pages are all in use: fewer would be read again and
+// again.
+void keep_pool(const Dataset& rows) {
+  const SparseMatrix& x = rows.features.sparse;
+  if (!x.column.file()) return;
+  const uint64_t pool = std::min(rows.examples(), ShuffledOrder::kChunk * ShuffledOrder::kPool);
+  const double bytes = 12 + 8 * static_cast<double>(x.column.size()) / static_cast<double>(rows.examples());
+  NumberFile::limit_resident(std::clamp(static_cast<uint64_t>(1.5 * bytes * static_cast<double>(pool)),
+                                        kResidentBytes, kMostResident));
 }
 
 // The training data without their rows have all that the option can be wrong about.
@@ -232,7 +251,18 @@ class ClassifierTraining final : public Training {
     check_classifier_options(arguments);
   }
 
+  ~ClassifierTraining() override {
+    std::error_code error;
+    if (removes_rows_) std::filesystem::remove_all(rows_folder_, error);
+  }
+
   std::vector<std::string> choose(Arguments& arguments) override {
+    std::vector<std::string> notes = choose_place(arguments);
+    if (std::string note = choose_options(arguments); !note.empty()) notes.push_back(std::move(note));
+    return notes;
+  }
+
+  std::string choose_options(Arguments& arguments) {
     TrainOptions& options = arguments.train.options;
     ReadOptions& reading = arguments.reader.options;
     OptionTable table = train_option_table("classifier", options);
@@ -242,7 +272,7 @@ class ClassifierTraining final : public Training {
       const bool is_on_at_first = row != nullptr && !row->off_text.empty();
       return arguments.has_named({"--" + (is_on_at_first ? row->off_flag() : name)});
     };
-    if (given_.resume || is_decided(is_given)) return {};
+    if (given_.resume || is_decided(is_given)) return "";
     read_ = read_dataset(given_.train, reading);
     const bool has_pieces =
         can_be_read_again(given_.train) &&
@@ -261,13 +291,15 @@ class ClassifierTraining final : public Training {
       arguments.options[name] = record.at(key);
     }
     options_ = options;
-    return {choice.note};
+    return choice.note;
   }
 
   ReadData read(const std::string&) override {
     data_ = read_data(arguments_,
                       read_ ? std::move(*read_) : read_dataset(given_.train, arguments_.reader.options));
     read_.reset();
+    forget_names();
+    keep_pool(data_.rows.train);
     if (!given_.carrier.empty() && data_.rows.train.is_joint())
       throw Error(
           "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");
@@ -363,6 +395,34 @@ class ClassifierTraining final : public Training {
   }
 
  private:
+  // Rows that would fill more than half of the memory, with the part that is held out, are read to files
+  // beside the run.
+  std::vector<std::string> choose_place(Arguments& arguments) {
+    std::string& cache = arguments.reader.options.cache;
+    if (!cache.empty()) return {};
+    const double bytes = 2 * estimated_memory(given_.train, arguments.reader.options);
+    const bool is_large = any_process(bytes > kMostOfMemory * static_cast<double>(memory_limit()));
+    if (!is_large || !given_.weight_file.empty()) return {};
+    const std::filesystem::path out(given_.out.empty() ? "out/run" : given_.out);
+    rows_folder_ = (out.parent_path() / fmt::format(".selfnorm-rows-{}", ::getpid())).string();
+    if (Communicator* const all = current_communicator()) rows_folder_ = all->from_first(rows_folder_);
+    cache = rows_folder_;
+    removes_rows_ = is_first_process();
+    return {fmt::format(
+        "the rows would take about {:.2g} GB of {:.2g} GB of memory, so they are read from files in "
+        "{}; --cache DIR keeps them for other runs",
+        bytes / 1e9, static_cast<double>(memory_limit()) / 1e9, rows_folder_)};
+  }
+  // Of files that nobody else is to use, all processes having mapped them: they go with the processes.
+  void forget_names() {
+    if (rows_folder_.empty()) return;
+    any_process(false);
+    std::error_code error;
+    if (is_first_process())
+      for (const auto& entry : std::filesystem::directory_iterator(rows_folder_, error))
+        std::filesystem::remove_all(entry.path(), error);
+  }
+
   // Of a sum over all classes.
   std::vector<uint64_t> judged_rows() const {
     return audited_rows(audited_.examples(),
@@ -419,6 +479,8 @@ class ClassifierTraining final : public Training {
   const Arguments& arguments_;
   const TrainArguments& given_;
   TrainOptions options_;
+  std::string rows_folder_;         // of this run alone
+  bool removes_rows_ = false;       // the first process, which uses it to the end
   Communicator* job_ = nullptr;     // whose processes have parts of the model
   std::string index_;               // of them
   std::optional<ReadResult> read_;  // by choose

@@ -28,10 +28,11 @@ void declare_reader(Declaration& command, ReaderArguments& reader, const std::ve
   OptionTable format;
   format.add("format", &reader.format, words).one_of(formats).of("classifier,lm,density,crf");
   OptionTable rows = read_option_table(reader.options).of("classifier,lm");
+  rows.find("cache")->of("classifier");
   command.options(format)
       .options(rows, {"target"})
       .options(header_option_table(reader).of("classifier,lm,density,regressor"))
-      .options(rows, {"weight-column", "labels", "skip-bad"});
+      .options(rows, {"weight-column", "labels", "skip-bad", "cache"});
 }
 
 }  // namespace

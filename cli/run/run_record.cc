@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 
 // How a run is carried out, as opposed to what it computes.
 const std::set<std::string> kFree{
-    "TRAIN", "CORPUS",     "DATA",          "out",    "resume", "overwrite", "checkpoint-seconds",
-    "valid", "test",       "threads",       "json",   "quiet",  "config",    "no-report",
-    "force", "allow-code", "max-expansion", "verbose"};
+    "TRAIN", "CORPUS",     "DATA",          "out",     "resume", "overwrite", "checkpoint-seconds",
+    "valid", "test",       "threads",       "json",    "quiet",  "config",    "no-report",
+    "force", "allow-code", "max-expansion", "verbose", "cache"};
 
 std::string numbered(const std::string& base, int number) {
   return number == 1 ? base : fmt::format("{}-{}", base, number);
@@ -63,22 +63,42 @@ uint64_t mixed(uint64_t hash, uint64_t word) {
   return hash ^ (hash >> 32);
 }
 
-uint64_t mixed_bytes(uint64_t hash, const void* bytes, size_t size) {
-  const char* p = static_cast<const char*>(bytes);
-  hash = mixed(hash, size);
-  for (; size >= 8; p += 8, size -= 8) {
+// Takes whole words off the bytes.
+uint64_t mixed_words(uint64_t hash, std::span<const std::byte>& bytes) {
+  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
     uint64_t word;
-    std::memcpy(&word, p, 8);
+    std::memcpy(&word, bytes.data(), 8);
     hash = mixed(hash, word);
   }
+  return hash;
+}
+
+uint64_t mixed_tail(uint64_t hash, std::span<const std::byte> bytes) {
   uint64_t tail = 0;
-  if (size > 0) std::memcpy(&tail, p, size);
+  if (!bytes.empty()) std::memcpy(&tail, bytes.data(), bytes.size());
   return mixed(hash, tail);
+}
+
+uint64_t mixed_bytes(uint64_t hash, const void* bytes, size_t size) {
+  std::span rest(static_cast<const std::byte*>(bytes), size);
+  hash = mixed_words(mixed(hash, size), rest);
+  return mixed_tail(hash, rest);
 }
 
 template <typename T>
 uint64_t mixed_array(uint64_t hash, const std::vector<T>& values) {
   return mixed_bytes(hash, values.data(), values.size() * sizeof(T));
+}
+
+template <typename T>
+uint64_t mixed_array(uint64_t hash, const StoredArray<T>& values) {
+  hash = mixed(hash, values.size() * sizeof(T));
+  std::span<const std::byte> rest;
+  for_each_piece(values, [&](std::span<const T> piece) {
+    rest = std::as_bytes(piece);
+    hash = mixed_words(hash, rest);
+  });
+  return mixed_tail(hash, rest);
 }
 
 // Reads as far as the files agree.

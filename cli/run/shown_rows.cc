@@ -7,7 +7,7 @@
 #include "classifier/model_header.h"
 #include "crf/crf_model.h"
 #include "data/input/source.h"
-#include "data/row_text.h"
+#include "data/read.h"
 #include "data/sentences/read_sequences.h"
 #include "engine/checkpoint.h"
 #include "model/stored_record.h"

@@ -47,9 +47,9 @@ Features binary_inputs(uint64_t n, double density, uint64_t seed) {
                    .data.features;
   // The generator's first feature is constant and says nothing of the inputs: it becomes 0.
   const double scale = 1 / std::sqrt(density * (1 - density) * (kEasyDimension - 1));
-  for (size_t i = 0; i < x.sparse.value.size(); ++i)
-    x.sparse.value[i] =
-        x.sparse.column[i] == 0 ? 0 : static_cast<float>(static_cast<double>(x.sparse.value[i]) * scale);
+  std::vector<float>& values = x.sparse.value.own();
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = x.sparse.column[i] == 0 ? 0 : static_cast<float>(static_cast<double>(values[i]) * scale);
   return x;
 }
 

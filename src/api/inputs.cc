@@ -12,8 +12,8 @@ namespace selfnorm {
 namespace {
 
 void append_sparse(const SparseRow& row, SparseMatrix& out) {
-  out.column.insert(out.column.end(), row.column.begin(), row.column.end());
-  out.value.insert(out.value.end(), row.value.begin(), row.value.end());
+  out.column.append(row.column);
+  out.value.append(row.value);
   out.begin.push_back(out.column.size());
 }
 

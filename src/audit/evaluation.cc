@@ -68,14 +68,18 @@ void check_data(const ModelFile& model, const Dataset& data) {
                       : "the data has qid: groups, but the model is a multiclass classifier");
   }
   if (data.examples() == 0) throw Error("the data has no rows; expected at least one");
-  for (const uint32_t y : data.target) {
-    if (y == Dataset::kNoTarget)
+  for_each_piece(data.target, [](std::span<const uint32_t> target) {
+    if (std::ranges::find(target, Dataset::kNoTarget) != target.end())
       throw Error("the data has rows without a label; evaluation needs one on every row");
-  }
+  });
 }
 
 uint64_t unseen_rows(const Dataset& data) {
-  return static_cast<uint64_t>(std::count(data.target.begin(), data.target.end(), Dataset::kUnseenTarget));
+  uint64_t unseen = 0;
+  for_each_piece(data.target, [&](std::span<const uint32_t> target) {
+    unseen += static_cast<uint64_t>(std::ranges::count(target, Dataset::kUnseenTarget));
+  });
+  return unseen;
 }
 
 Dataset encoded(const Encoder& encoder, const Dataset& data) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "data/stored_array.h"
 #include "data/string_index.h"
 
 namespace selfnorm {
@@ -22,6 +23,8 @@ class RowNumbers {
   uint64_t operator[](uint64_t row) const {
     return row + static_cast<uint64_t>(std::ranges::upper_bound(before_, row) - before_.begin());
   }
+  // What was said of it, in that order.
+  const std::vector<uint64_t>& skipped() const { return before_; }
 
  private:
   std::vector<uint64_t> before_;  // rows before each
@@ -39,11 +42,15 @@ struct DenseMatrix {
 // Compressed sparse rows; the columns of a row are strictly increasing and zero-based (files are one-based).
 struct SparseMatrix {
   uint32_t columns = 0;
-  std::vector<uint64_t> begin{0};  // rows + 1 offsets into column/value
-  std::vector<uint32_t> column;
-  std::vector<float> value;
+  StoredArray<uint64_t> begin{0};  // rows + 1 offsets into column/value
+  StoredArray<uint32_t> column;
+  StoredArray<float> value;
 
   uint64_t rows() const { return begin.size() - 1; }
+  // Rows first .. end - 1 were looked at (NumberFile::was_read).
+  void were_read(uint64_t first, uint64_t end) const {
+    if (column.file() && first < end) column.was_read(2 * (begin[end] - begin[first]) + 2 * (end - first));
+  }
 };
 
 // Exactly one of the two matrices is in use.
@@ -66,23 +73,33 @@ struct Dataset {
   static constexpr uint32_t kUnseenTarget = 0xFFFFFFFEu;
 
   Features features;
-  std::vector<uint32_t> target;
+  StoredArray<uint32_t> target;
   ClassNames labels;                       // class index -> label as written in the file
   std::vector<float> weight;               // one per example (row or group); empty means all 1
   std::vector<uint64_t> group_begin;       // groups + 1 offsets, or empty
   std::vector<std::string> feature_names;  // column -> name; empty when the format has none
   RowNumbers numbers;                      // of the examples in the file; not kept by subset
 
+  // The entry of a cache that has its arrays (data/dataset_cache.h); empty: they are in memory.
+  std::string stored_in;
+
   bool is_joint() const { return !group_begin.empty(); }
   uint64_t examples() const { return is_joint() ? group_begin.size() - 1 : features.rows(); }
   uint32_t classes() const { return static_cast<uint32_t>(labels.size()); }
 };
 
-// The examples listed, in that order (labels and names are kept whole).
+// The examples listed, in that order (labels and names are kept whole). Many of a data set in files are in
+// files too, without names, in the same folder.
 Dataset subset(const Dataset& data, std::span<const uint64_t> examples);
 
 // The same without labels and names: what it costs does not depend on how many classes or features there are.
 Dataset unnamed_subset(const Dataset& data, std::span<const uint64_t> examples);
+
+// The examples listed, or all others, in files without names in this folder: sparse rows, without labels and
+// names. The list is in order.
+enum class Listed { are_taken, are_left_out };
+Dataset subset_in_files(const Dataset& data, std::span<const uint64_t> examples, Listed listed,
+                        const std::string& folder);
 
 // The examples whose label is not unseen.
 std::vector<uint64_t> seen_examples(const Dataset& data);

@@ -15,7 +15,7 @@ class DatasetSource : public ExampleSource {
   explicit DatasetSource(Dataset data) : data_(std::move(data)) {
     data_.labels.clear();
     data_.feature_names.clear();
-    data_.target.resize(data_.examples(), Dataset::kNoTarget);
+    if (data_.target.size() < data_.examples()) data_.target.resize(data_.examples(), Dataset::kNoTarget);
     has_targets_ =
         std::find(data_.target.begin(), data_.target.end(), Dataset::kNoTarget) == data_.target.end();
   }
@@ -62,17 +62,33 @@ Dataset ExampleSubset::gather(std::span<const uint64_t> examples) const {
   return whole_.gather(places);
 }
 
-std::pair<std::vector<uint64_t>, std::vector<uint64_t>> random_split(uint64_t examples, double fraction,
-                                                                     uint64_t seed, uint64_t stream) {
+std::vector<uint64_t> random_held_out(uint64_t examples, double fraction, uint64_t seed, uint64_t stream) {
   if (examples < 2)
     throw_error("cannot hold out validation data from {} example(s); give two at least", examples);
   require_range(fraction > 0 && fraction < 1, "hold-out", fraction, "0 < x < 1");
-  std::vector<uint64_t> order = random_permutation(examples, RandomStream(seed, stream));
-  const uint64_t wanted = static_cast<uint64_t>(std::llround(fraction * static_cast<double>(examples)));
-  const auto count = static_cast<std::ptrdiff_t>(std::clamp<uint64_t>(wanted, 1, examples / 2));
-  std::sort(order.begin(), order.begin() + count);
-  std::sort(order.begin() + count, order.end());
-  return {{order.begin() + count, order.end()}, {order.begin(), order.begin() + count}};
+  std::vector<uint64_t> out;
+  for (uint64_t first = 0; first < examples; first += kSplitAtOnce) {
+    const uint64_t n = std::min(kSplitAtOnce, examples - first);
+    std::vector<uint64_t> order = random_permutation(n, RandomStream(seed, stream + first));
+    const auto wanted = static_cast<uint64_t>(std::llround(fraction * static_cast<double>(n)));
+    order.resize(std::clamp<uint64_t>(wanted, first == 0 ? 1 : 0, n / 2));
+    std::sort(order.begin(), order.end());
+    for (const uint64_t i : order) out.push_back(first + i);
+  }
+  return out;
+}
+
+std::pair<std::vector<uint64_t>, std::vector<uint64_t>> random_split(uint64_t examples, double fraction,
+                                                                     uint64_t seed, uint64_t stream) {
+  std::vector<uint64_t> held_out = random_held_out(examples, fraction, seed, stream), kept;
+  kept.reserve(examples - held_out.size());
+  auto next = held_out.begin();
+  for (uint64_t i = 0; i < examples; ++i)
+    if (next != held_out.end() && *next == i)
+      ++next;
+    else
+      kept.push_back(i);
+  return {std::move(kept), std::move(held_out)};
 }
 
 double default_hold_out(uint64_t examples, bool keeps_all) {

@@ -77,6 +77,9 @@ class ExampleSubset final : public ExampleSource {
 // A random `fraction` of the examples (at least 1, at most half) and the others, each in order of the source:
 // (kept, held out). Needs at least two examples. Splits of two names `stream` are independent.
 inline constexpr uint64_t kSplitStream = 0x73706c6974;  // "split"
+// The second part alone is random_held_out. Of more than kSplitAtOnce examples each run of so many is split.
+inline constexpr uint64_t kSplitAtOnce = uint64_t{1} << 24;
+std::vector<uint64_t> random_held_out(uint64_t examples, double fraction, uint64_t seed, uint64_t stream = 0);
 std::pair<std::vector<uint64_t>, std::vector<uint64_t>> random_split(uint64_t examples, double fraction,
                                                                      uint64_t seed,
                                                                      uint64_t stream = kSplitStream);

@@ -1,15 +1,20 @@
 #include "data/read.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <set>
 
 #include "base/failure.h"
 #include "base/option_table.h"
 #include "data/array/matrix.h"
+#include "data/dataset_cache.h"
+#include "data/input/records.h"
 #include "data/input/sniff.h"
 #include "data/table/json_lines.h"
 #include "data/table/table_rows.h"
 #include "data/table/table_sample.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
 namespace {
@@ -47,6 +52,34 @@ void check_use(const Input& input, Format format, const ReadOptions& options) {
 constexpr double kUnlimitedBytes = 1e8;  // which any machine bears
 std::atomic<double> largest_ratio = kLargestExpansion;
 
+constexpr size_t kLongestRow = 200, kRowBlock = size_t{1} << 20;
+
+// What is passed over before row 0, and where rows end; nothing: the file has no rows of text.
+struct RowLayout {
+  RecordRule rule;
+  uint64_t header_bytes = 0;
+};
+
+std::optional<RowLayout> row_layout(Input& input, const ReadOptions& options) {
+  if (options.format == Format::automatic && is_json_lines(input)) return RowLayout{};
+  const Format format = options.format == Format::automatic ? detect_format(input, options) : options.format;
+  switch (format) {
+    case Format::svmlight:
+      return RowLayout{};
+    case Format::text:
+      return RowLayout{.rule = {}, .header_bytes = text_header(input, options.header)};
+    case Format::csv:
+    case Format::tsv: {
+      const RecordRule rule{table_separator(input, format)};
+      const TableSample sample = table_sample(input, rule);
+      const bool has_header = TableColumns(input.name(), sample, options.header).has_header();
+      return RowLayout{rule, has_header ? sample.first_bytes : 0};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 ReadResult read_input(Input& input, const ReadOptions& options) {
@@ -61,6 +94,9 @@ ReadResult read_input(Input& input, const ReadOptions& options) {
   }
   Format format = options.format == Format::automatic ? detect_format(input, options) : options.format;
   check_use(input, format, options);
+  if (!options.spool.empty() && format != Format::svmlight)
+    throw_at(input.name(), 0, "found {} data, but `cache` is for svmlight; leave it out",
+             format_name(format));
   ReadResult result = format == Format::csv || format == Format::tsv ? read_any_table(input, format, options)
                       : format == Format::npz || format == Format::safetensors
                           ? read_named_arrays(input, format, options)
@@ -88,6 +124,11 @@ OptionTable read_option_table(ReadOptions& o) {
   table.add("labels", &o.labels_path, "npy, npz, safetensors, idx: file with the labels")
       .of_kind(OptionKind::file);
   table.add("skip-bad", &o.skip_bad, "Leave out up to N bad rows and report them");
+  table
+      .add("cache", &o.cache,
+           "svmlight: keep the rows as binary files in this folder and read them there, for data beyond "
+           "memory and for runs to come; results are the same")
+      .of_kind(OptionKind::directory);
   return table;
 }
 
@@ -111,6 +152,7 @@ void ReadOptions::validate() const {
 }
 
 ReadResult read_dataset(const std::string& path, const ReadOptions& options) {
+  if (!options.cache.empty()) return read_cached(path, options);
   auto input = open_rows(path, options);
   return read_input(*input, options);
 }
@@ -130,6 +172,35 @@ void check_expansion(const std::string& name, uint64_t compressed, uint64_t size
            "{} compressed bytes expand to {} or more, over {:g} times as many, as files made to fill a "
            "memory do; if these data are meant to, give `max-expansion N`",
            compressed, size, largest_ratio.load());
+}
+
+std::string shown_row(std::string_view text) {
+  std::string line = runtime::shortened(std::string(text), kLongestRow);
+  for (char& c : line)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  return line;
+}
+
+std::map<uint64_t, std::string> row_texts(const std::string& path, const ReadOptions& options,
+                                          std::span<const uint64_t> numbers) {
+  std::map<uint64_t, std::string> out;
+  const std::set<uint64_t> wanted(numbers.begin(), numbers.end());
+  if (wanted.empty() || path == "-") return out;
+  const std::unique_ptr<Input> input = open_rows(path, options);
+  input->skip_byte_order_mark();
+  const std::optional<RowLayout> layout = row_layout(*input, options);
+  if (!layout) return out;
+  input->skip(layout->header_bytes);
+  BlockReader reader(*input, layout->rule, kRowBlock);
+  uint64_t number = 0, lines = 0;
+  for (Block block; number <= *wanted.rbegin() && reader.next(block);) {
+    if (block.failure) return out;
+    for (std::string_view rest(block.bytes.get(), block.size); !rest.empty(); ++number) {
+      const std::string_view record = take_record(rest, layout->rule, lines);
+      if (wanted.contains(number)) out.emplace(number, shown_row(record));
+    }
+  }
+  return out;
 }
 
 }  // namespace selfnorm

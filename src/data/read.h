@@ -19,7 +19,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +77,9 @@ struct ReadOptions {
   // name or zero-based index.
   std::vector<std::string> text_columns, categorical, dropped;
 
+  std::string cache;  // folder that keeps the rows as mapped arrays (data/dataset_cache.h); empty: in memory
+  // Not empty: rows of classes go to files without names in this folder while they are read (sparse formats).
+  std::string spool;
   uint32_t block_bytes = 1u << 20;  // unit of parallel parsing; the result does not depend on it
 
   void validate() const;  // throws Error
@@ -132,6 +137,17 @@ void check_expansion(const std::string& name, uint64_t compressed, uint64_t size
 
 // read_dataset from an input that is open.
 ReadResult read_input(Input& input, const ReadOptions& options);
+
+// Rows of a text file as they are written, for people to look at.
+
+// By their numbers (RowNumbers): the line of a row, or of quotes lines, with its middle left out
+// above 200 bytes, and blanks for control characters. Nothing of what has no text: standard input, arrays,
+// rows that are not there.
+std::map<uint64_t, std::string> row_texts(const std::string& path, const ReadOptions& options,
+                                          std::span<const uint64_t> numbers);
+
+// One line of about 200 bytes at most: control characters are blanks, "..." is what was left out.
+std::string shown_row(std::string_view text);
 
 ReadResult read_svmlight(Input& input, const ReadOptions& options);
 // Fits a TextEncoder unless the schema brings one.

@@ -300,17 +300,23 @@ Checkpoint Checkpoint::load(const std::string& path) {
 }
 
 Fingerprint& Fingerprint::add_bytes(const void* data, size_t size) {
-  const char* bytes = static_cast<const char*>(data);
   mix(size);
+  add_words(data, size);
+  if (size % 8 == 0) mix(0);
+  return *this;
+}
+
+void Fingerprint::add_words(const void* data, size_t size) {
+  const char* bytes = static_cast<const char*>(data);
   for (; size >= 8; bytes += 8, size -= 8) {
     uint64_t word;
     std::memcpy(&word, bytes, 8);
     mix(word);
   }
   uint64_t rest = 0;
-  if (size > 0) std::memcpy(&rest, bytes, size);
+  if (size == 0) return;
+  std::memcpy(&rest, bytes, size);
   mix(rest);
-  return *this;
 }
 
 Fingerprint& Fingerprint::add_file(const std::string& path) {
@@ -323,8 +329,8 @@ std::string Fingerprint::text() const { return fmt::format("{:016x}", state_); }
 std::string fingerprint(const Dataset& data, const std::string& options) {
   Fingerprint hash;
   hash.add(options).add(data.features.dense.values);
-  hash.add(data.features.sparse.begin).add(data.features.sparse.column).add(data.features.sparse.value);
-  hash.add(data.target).add(data.weight).add(data.group_begin);
+  const SparseMatrix& x = data.features.sparse;
+  hash.add(x.begin).add(x.column).add(x.value).add(data.target).add(data.weight).add(data.group_begin);
   for (const std::string& label : data.labels) hash.add(label);
   return hash.text();
 }

@@ -187,12 +187,21 @@ class Fingerprint {
   Fingerprint& add(const std::vector<T>& values) {
     return add(std::span<const T>(values));
   }
+  // The same for an array in a file, whose pages are given back.
+  template <class T>
+  Fingerprint& add(const StoredArray<T>& values) {
+    mix(values.size() * sizeof(T));
+    for_each_piece(values, [this](std::span<const T> piece) { add_words(piece.data(), piece.size_bytes()); });
+    if (values.size() * sizeof(T) % 8 == 0) mix(0);
+    return *this;
+  }
   Fingerprint& add(const std::string& text) { return add_bytes(text.data(), text.size()); }
   Fingerprint& add_bytes(const void* data, size_t size);
   Fingerprint& add_file(const std::string& path);  // what is in it; nothing when it cannot be read
   std::string text() const;
 
  private:
+  void add_words(const void* data, size_t size);  // what is left of the last is mixed too
   void mix(uint64_t word) {
     state_ = (state_ ^ word) * 0x100000001B3u;
     state_ ^= state_ >> 29;

@@ -58,6 +58,8 @@ void Multiclass<Real>::scores(std::span<const Real> theta, Range rows, Range til
     std::vector<Real> copy;
     const Real* x = dense_rows(x_.dense, rows, copy);
     gemm(rows.size(), width, x_.dense.columns, x, x_.dense.columns, weights, classes_, Real{1}, out, width);
+  } else {
+    x_.sparse.were_read(rows.begin, rows.end);
   }
 }
 
@@ -76,6 +78,8 @@ void Multiclass<Real>::backward(Range rows, Range tile, const Real* d_scores, Re
     const Real* x = dense_rows(x_.dense, rows, copy);
     gemm_transposed(x_.dense.columns, width, rows.size(), x, x_.dense.columns, d_scores, width, weights,
                     classes_);
+  } else {
+    x_.sparse.were_read(rows.begin, rows.end);
   }
 }
 
@@ -87,6 +91,7 @@ double Multiclass<Real>::score(std::span<const Real> theta, uint64_t row, uint32
   for_each_entry(x_, row, [&](uint32_t j, float v) {
     s += static_cast<double>(v) * weight(map_ == nullptr ? j : map_[j]);
   });
+  if (x_.is_sparse) x_.sparse.were_read(row, row + 1);
   return s;
 }
 

@@ -26,8 +26,9 @@ class GrowingMemory {
     return memory_->get<T>();
   }
   // The values, there.
-  template <class T>
-  T* put(const std::vector<T>& values) {
+  template <class Values>
+  auto* put(const Values& values) {
+    using T = typename Values::value_type;
     T* const to = get<T>(values.size());
     device_.must(device_.module().selfnorm_cuda_to_device(device_.context(), to, values.data(),
                                                           values.size() * sizeof(T)));

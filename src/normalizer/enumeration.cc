@@ -24,7 +24,7 @@ Range piece(uint64_t index, uint64_t size, uint64_t total) {
 template <class Real>
 class LabelWeights final : public ScoreWeights<Real> {
  public:
-  explicit LabelWeights(const std::vector<uint32_t>& target) : target_(target) {}
+  explicit LabelWeights(std::span<const uint32_t> target) : target_(target) {}
 
   bool needs_room() const override { return false; }
   void score(Range rows, Range tile, const Real* scores, Real*, double* part) const override {
@@ -42,7 +42,7 @@ class LabelWeights final : public ScoreWeights<Real> {
     return i * tile.size() + target_[rows.begin + i] - tile.begin;
   }
 
-  const std::vector<uint32_t>& target_;
+  std::span<const uint32_t> target_;
 };
 
 }  // namespace
@@ -99,8 +99,8 @@ struct Enumeration<Real>::BlockPass {
 };
 
 template <class Real>
-Enumeration<Real>::Enumeration(Multiclass<Real> model, const std::vector<uint32_t>& target)
-    : model_(model), target_(&target), weights_(std::make_unique<LabelWeights<Real>>(target)) {
+Enumeration<Real>::Enumeration(Multiclass<Real> model, std::span<const uint32_t> target)
+    : model_(model), target_(target), weights_(std::make_unique<LabelWeights<Real>>(target)) {
   SELFNORM_CHECK(target.size() == model_.rows());
 }
 
@@ -111,7 +111,7 @@ Enumeration<Real>::Enumeration(Multiclass<Real> model, std::unique_ptr<ScoreWeig
 template <class Real>
 void Enumeration<Real>::run(std::span<const Real> theta, uint64_t normalised, const Visit& visit,
                             std::span<Real> gradient) const {
-  SELFNORM_CHECK(theta.size() == parameters() && (target_ != nullptr || normalised >= examples()));
+  SELFNORM_CHECK(theta.size() == parameters() && (target_ || normalised >= examples()));
   SELFNORM_CHECK(gradient.empty() || gradient.size() == gradient_size());
   const EnumerationPlan plan = plan_enumeration(normalised, model_.classes(), gradient_size(), sizeof(Real));
   if (gradient.empty() || plan.chunks > 0) {
@@ -242,7 +242,7 @@ void Enumeration<Real>::run_unnormalised(std::span<const Real> theta, uint64_t f
 template <class Real>
 void Enumeration<Real>::summarise(std::span<const Real> theta,
                                   const std::function<void(uint64_t, const OutputSummary&)>& sink) const {
-  SELFNORM_CHECK(target_ != nullptr);
+  SELFNORM_CHECK(target_.has_value());
   const EnumerationPlan plan = plan_enumeration(examples(), model_.classes(), gradient_size(), sizeof(Real));
   const uint64_t blocks = (examples() + plan.block - 1) / plan.block;
   const auto begin_of = [&](size_t b) { return std::min(examples(), b * plan.block); };

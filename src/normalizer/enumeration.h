@@ -16,6 +16,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "math/kernels.h"
@@ -52,8 +54,8 @@ class ScoreWeights {
 template <class Real>
 class Enumeration : public ExactPass<Real> {
  public:
-  // Keeps a reference to target (the class of every row) and the references the model keeps.
-  Enumeration(Multiclass<Real> model, const std::vector<uint32_t>& target);
+  // Keeps a view of target (the class of every row) and the references the model keeps.
+  Enumeration(Multiclass<Real> model, std::span<const uint32_t> target);
 
   uint64_t examples() const override { return model_.rows(); }
   size_t parameters() const override { return model_.parameters(); }
@@ -78,7 +80,7 @@ class Enumeration : public ExactPass<Real> {
                         std::span<Real> gradient) const;
 
   Multiclass<Real> model_;
-  const std::vector<uint32_t>* target_ = nullptr;
+  std::optional<std::span<const uint32_t>> target_;
   std::unique_ptr<ScoreWeights<Real>> weights_;
 };
 

@@ -178,7 +178,7 @@ class ShardPass final : public ExactPass<Real> {
     std::vector<ScoreDerivatives> d;
     for (uint64_t first = 0; first < examples(); first += kShardStrip) {
       const Range rows{first, std::min(examples(), first + kShardStrip)};
-      const auto target = std::span(target_).subspan(rows.begin, rows.size());
+      const auto target = target_.subspan(rows.begin, rows.size());
       const std::vector<ShardSum> sums = softmax.run(rows, target);
       d.clear();
       for (uint64_t i = 0; i < rows.size(); ++i)
@@ -199,7 +199,7 @@ class ShardPass final : public ExactPass<Real> {
 
  private:
   ClassShard shard_;
-  const std::vector<uint32_t>& target_;
+  std::span<const uint32_t> target_;
   Multiclass<Real> model_;
 };
 

@@ -156,7 +156,7 @@ TEST(Audit, KeepsWhatPicturesNeed) {
   model.normalizer.slope = {0.1f, -0.2f};
   model.normalizer.intercept = 0.3;
   Dataset data = random_dataset({.rows = 40, .features = 2, .classes = 3}, 12);
-  data.target[7] = Dataset::kNoTarget;
+  data.target.own()[7] = Dataset::kNoTarget;
   const Audit found =
       audit(model, *make_example_source(data), {.amortised = true, .with_v_star = false, .worst = 5});
   EXPECT_FALSE(found.labelled);

@@ -187,7 +187,7 @@ TEST(Evaluate, RefusesDataOfTheOtherFamilyAndMissingLabels) {
   model.bias.assign(2, 0);
   EXPECT_THROW(evaluate(model, random_groups(3, 4, 1)), Error);
   Dataset data = random_dataset({.rows = 3, .features = 4, .classes = 2}, 1);
-  data.target[1] = Dataset::kNoTarget;
+  data.target.own()[1] = Dataset::kNoTarget;
   EXPECT_THROW(evaluate(model, data), Error);
 }
 

@@ -1,9 +1,8 @@
-#include "data/row_text.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "data/read.h"
 #include "scratch.h"
 
 namespace selfnorm {

@@ -128,7 +128,7 @@ TEST(NormalizerNetwork, RenumberedFeatures) {
   Features wide = data.features;
   const FeatureMap map{{4, 5, 9}};
   wide.sparse.columns = 12;
-  for (uint32_t& column : wide.sparse.column) column = map.feature[column];
+  for (uint32_t& column : wide.sparse.column.own()) column = map.feature[column];
   const NormalizerNetwork<double> network(12, 2);
   const std::vector<double> theta = random_vector<double>(network.parameters(), 6);
   std::vector<double> narrow(network.gradient_size(data.features)), whole(network.gradient_size(wide));

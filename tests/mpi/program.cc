@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -364,6 +365,51 @@ TEST_F(Job, StandardInputAndGpusAreRefused) {
     EXPECT_NE(outcome.code, 0);
     EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
   }
+}
+
+// The first process makes the cache, the others map it; where they do not see it they make their own.
+TEST_F(Job, RowsOfACacheAreShared) {
+  const Folder folder;
+  folder.generate("data", 700, 5);
+  const auto train = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"train",       "classifier", "data",      "--optimiser", "adagrad",
+                                   "--epochs",    "2",          "--threads", "1",           "--quiet",
+                                   "--no-report", "--out",      out};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = folder.run(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return content(folder / (out + "/model.safetensors"));
+  };
+  const std::string expected = train("memory", {});
+  const std::string answers = folder.run({"score", "memory", "data"}).out;
+  for (const int n : {1, 2, 3, 4}) {
+    processes(n);
+    const std::string cache = "rows" + std::to_string(n);
+    for (const char* run : {"a", "b"})
+      EXPECT_EQ(train(run + std::to_string(n), {"--cache", cache}), expected) << n;
+    EXPECT_EQ(files_of(folder / cache).size(), 2u) << n;  // all rows, and their parts
+    EXPECT_EQ(folder.run({"score", "memory", "data", "--cache", "scored" + std::to_string(n)}).out, answers);
+  }
+  fs::create_directory(folder / "elsewhere");
+  fs::copy_file(folder / "data", folder / "elsewhere/data");
+  setenv("SELFNORM_TEST_FOLDER", "elsewhere", 1);
+  processes(2);
+  EXPECT_EQ(train(folder / "there", {"--cache", "own"}), expected);
+  EXPECT_EQ(files_of(folder / "own").size(), 2u);
+  EXPECT_EQ(files_of(folder / "elsewhere/own").size(), 2u);
+  // Where the disk of one of them is full.
+  fs::create_directory(folder / "elsewhere/full");
+  const std::string small = folder / "elsewhere/full";
+  if (::mount("none", small.c_str(), "tmpfs", 0, "size=16k") != 0) GTEST_SKIP() << "needs root";
+  const Outcome full =
+      folder.run({"train", "classifier", "data", "--cache", "full", "--out", folder / "full-run"});
+  const bool has_nothing = files_of(small).empty();
+  ::umount2(small.c_str(), MNT_DETACH);
+  EXPECT_NE(full.code, 0);
+  EXPECT_NE(full.err.find("No space left on device"), std::string::npos) << full.err;
+  EXPECT_EQ(full.err.find("selfnorm: error: "), full.err.rfind("selfnorm: error: ")) << full.err;
+  EXPECT_TRUE(has_nothing);
+  EXPECT_FALSE(fs::exists(folder / "full-run/model.safetensors"));
 }
 
 // Fewer rows than processes.

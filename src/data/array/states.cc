@@ -119,7 +119,8 @@ class StatesSource : public ExampleSource {
     SELFNORM_CHECK(begin <= end);
     Dataset out = sized(end - begin);
     rows_.block(begin, end, out.features.dense.values);
-    for (uint64_t r = begin; classes_ && r < end; ++r) out.target[r - begin] = (*classes_)[r];
+    if (classes_) out.target.clear();
+    for (uint64_t r = begin; classes_ && r < end; ++r) out.target.push_back((*classes_)[r]);
     release(begin, end);
     return out;
   }
@@ -127,7 +128,8 @@ class StatesSource : public ExampleSource {
   Dataset gather(std::span<const uint64_t> examples) const override {
     Dataset out = sized(examples.size());
     rows_.gather(examples, out.features.dense.values);
-    for (size_t r = 0; classes_ && r < examples.size(); ++r) out.target[r] = (*classes_)[examples[r]];
+    if (classes_) out.target.clear();
+    for (size_t r = 0; classes_ && r < examples.size(); ++r) out.target.push_back((*classes_)[examples[r]]);
     const auto [first, last] = std::minmax_element(examples.begin(), examples.end());
     if (first != examples.end()) release(*first, *last + 1);
     return out;
@@ -254,7 +256,7 @@ class JoinedStates final : public ExampleSource {
       DenseMatrix& to = out.features.dense;
       to.rows += part.features.dense.rows;
       to.values.insert(to.values.end(), part.features.dense.values.begin(), part.features.dense.values.end());
-      out.target.insert(out.target.end(), part.target.begin(), part.target.end());
+      out.target.append(part.target);
     }
     return out;
   }

@@ -13,6 +13,10 @@ namespace selfnorm {
 namespace {
 
 template <class T>
+void append_all(StoredArray<T>& to, const std::vector<T>& from) {
+  to.append(from);
+}
+template <class T>
 void append_all(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
@@ -56,7 +60,16 @@ Assembly::Assembly(Input& input, const ReadOptions& options, uint64_t first_line
       options_(options),
       bad_(input.name(), options.skip_bad, Place::line),
       line_(first_line),
-      bytes_(input.remaining()) {}
+      bytes_(input.remaining()) {
+  if (options.spool.empty()) return;
+  const auto file = [&] { return std::make_shared<NumberFile>(options.spool); };
+  SparseMatrix& x = features_.sparse;
+  x.begin = StoredArray<uint64_t>(file());
+  x.begin.push_back(0);
+  x.column = StoredArray<uint32_t>(file());
+  x.value = StoredArray<float>(file());
+  target_ = StoredArray<uint32_t>(file());
+}
 
 void Assembly::expect_dense(uint32_t columns, std::vector<std::string> names) {
   features_.is_sparse = false;
@@ -78,15 +91,15 @@ void Assembly::append(Part&& part) {
 }
 
 void Assembly::append_features(Part& part) {
-  std::vector<float>& values = features_.is_sparse ? features_.sparse.value : features_.dense.values;
   SparseMatrix& sparse = features_.sparse;
-  if (values.empty() && bytes_ && part.bytes > 0) {
+  if (target_.empty() && bytes_ && part.bytes > 0) {
     // 3% more than the first block foretells.
     double blocks = 1.03 * static_cast<double>(*bytes_) / static_cast<double>(part.bytes);
     auto expected = [&](size_t n) { return static_cast<size_t>(blocks * static_cast<double>(n)) + 1; };
-    values.reserve(expected(part.value.size()));
     target_.reserve(expected(part.rows()));
+    if (!features_.is_sparse) features_.dense.values.reserve(expected(part.value.size()));
     if (features_.is_sparse) {
+      sparse.value.reserve(expected(part.value.size()));
       sparse.column.reserve(expected(part.column.size()));
       sparse.begin.reserve(expected(part.rows()) + 1);
     }
@@ -95,11 +108,12 @@ void Assembly::append_features(Part& part) {
     uint64_t offset = sparse.column.size();
     for (uint64_t end : part.row_end) sparse.begin.push_back(offset + end);
     append_all(sparse.column, part.column);
+    append_all(sparse.value, part.value);
     sparse.columns = std::max(sparse.columns, part.columns);
   } else {
     features_.dense.rows += part.rows();
+    append_all(features_.dense.values, part.value);
   }
-  append_all(values, part.value);
   append_all(weight_, part.weight);
 }
 
@@ -125,6 +139,10 @@ void Assembly::append_groups(Part& part) {
 ReadResult Assembly::finish(Format format) {
   ReadResult result;
   Dataset& data = result.data;
+  features_.sparse.begin.seal();
+  features_.sparse.column.seal();
+  features_.sparse.value.seal();
+  target_.seal();
   data.features = std::move(features_);
   data.weight = std::move(weight_);
   data.feature_names = std::move(names_);
@@ -185,7 +203,7 @@ std::string LabelRule::number(std::string_view label, LabelTable& table, uint32_
 
 UnseenLabels unseen_labels(const Dataset& data, const LabelTable& table) {
   UnseenLabels out;
-  const auto begin = data.target.begin(), end = data.target.end();
+  const auto *begin = data.target.begin(), *end = data.target.end();
   out.examples = static_cast<uint64_t>(std::count(begin, end, Dataset::kUnseenTarget));
   if (out.examples == 0) return out;
   out.first = data.numbers[static_cast<uint64_t>(std::find(begin, end, Dataset::kUnseenTarget) - begin)];
@@ -201,8 +219,17 @@ void set_labels(const LabelTable& table, const ReadOptions& options, Dataset& da
   std::vector<std::string> labels = table.spellings();
   const std::vector<uint32_t> rank = sort_labels(labels);
   data.labels = labels;
-  for (uint32_t& t : data.target)
-    if (t != Dataset::kNoTarget) t = rank[t];
+  const auto ranked = [&rank](uint32_t t) { return t == Dataset::kNoTarget ? t : rank[t]; };
+  if (!data.target.file()) {
+    for (uint32_t& t : data.target.own()) t = ranked(t);
+    return;
+  }
+  StoredArray<uint32_t> target(std::make_shared<NumberFile>(data.target.file()->folder()));
+  for_each_piece(data.target, [&](std::span<const uint32_t> numbers) {
+    for (const uint32_t t : numbers) target.push_back(ranked(t));
+  });
+  target.seal();
+  data.target = std::move(target);
 }
 
 void Groups::row(uint64_t qid, uint64_t line, bool chosen) {

@@ -183,7 +183,7 @@ class Assembly {
   uint64_t line_;  // of the file, at the start of the next part
   Features features_;
   LabelTable labels_;
-  std::vector<uint32_t> target_;
+  StoredArray<uint32_t> target_;
   std::vector<float> weight_;
   std::vector<uint64_t> left_out_;
   RowNumbers numbers_;

@@ -78,6 +78,32 @@ class Input : public ByteSource {
   uint64_t bytes_read_ = 0;
 };
 
+// The bytes of a table, which may be read twice: mapped where they are a file, otherwise in memory.
+class HeldTable {
+ public:
+  explicit HeldTable(Input& input) : name_(input.name()) {
+    if (const auto storage = input.storage(); storage && input.bytes_read() == 0) {
+      storage_ = storage;
+      const auto bytes = storage->bytes();
+      text_ = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    } else {
+      rest_ = input.read_rest();
+      text_ = rest_;
+    }
+  }
+  std::string_view text() const { return text_; }
+  std::unique_ptr<Input> open() const {
+    auto input = Input::memory(name_, text_);
+    input->skip_byte_order_mark();
+    return input;
+  }
+
+ private:
+  std::string name_, rest_;
+  std::shared_ptr<Storage> storage_;
+  std::string_view text_;
+};
+
 // Decompression (RFC 1950-1952); damaged or truncated data throw DataError.
 // One or more gzip members, then nothing but zero padding; `head` precedes the bytes of `compressed`.
 std::unique_ptr<ByteSource> gzip_source(std::string name, std::string head,

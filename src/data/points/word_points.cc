@@ -6,9 +6,9 @@
 
 #include "base/failure.h"
 #include "data/input/characters.h"
+#include "data/input/source.h"
 #include "data/string_index.h"
 #include "data/table/frame.h"
-#include "data/table/held_table.h"
 #include "data/table/table_sample.h"
 
 namespace selfnorm {

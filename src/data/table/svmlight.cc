@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
 #include "data/input/part.h"
 #include "data/read.h"
@@ -164,6 +165,8 @@ ReadResult read_svmlight(Input& input, const ReadOptions& options) {
     throw DataError(input.name(), 0,
                     joint ? "the data are groups of alternatives (qid:), but the model has classes"
                           : "the model scores groups of alternatives; expected svmlight data with qid:");
+  if (joint && !options.spool.empty())
+    throw_at(input.name(), 0, "the data are groups of alternatives (qid:), but `cache` is for classes");
   Assembly assembly(input, options, 1);
   if (joint) assembly.expect_groups();
   assembly.take({}, SvmlightParser(options, joint));

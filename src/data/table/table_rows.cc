@@ -8,8 +8,8 @@
 #include "base/failure.h"
 #include "data/input/characters.h"
 #include "data/input/part.h"
+#include "data/input/source.h"
 #include "data/table/frame.h"
-#include "data/table/held_table.h"
 #include "data/table/table.h"
 #include "data/table/table_encoder.h"
 #include "data/table/table_sample.h"
@@ -288,7 +288,7 @@ ReadResult rows_of(const HeldTable& file, char separator, const ReadOptions& opt
     } else if (words != nullptr && !roles.text.empty()) {
       const SparseRow text = words->encode(joined_text(frame, roles.text, row));
       for (size_t k = 0; k < text.column.size(); ++k) x.column.push_back(first_word + text.column[k]);
-      x.value.insert(x.value.end(), text.value.begin(), text.value.end());
+      x.value.append(text.value);
     }
     x.begin.push_back(x.column.size());
   }

@@ -44,22 +44,25 @@ std::vector<uint32_t> choose(const TextOptions& options, const StringIndex& gram
 
 // Columns become number[column], sorted; those without a number go.
 void renumber(const std::vector<uint32_t>& number, SparseMatrix& counts) {
+  auto& begin = counts.begin.own();
+  auto& columns = counts.column.own();
+  auto& values = counts.value.own();
   uint64_t out = 0;
   std::vector<std::pair<uint32_t, float>> row;
-  for (uint64_t r = 0; r < counts.rows(); ++r) {
+  for (uint64_t r = 0; r + 1 < begin.size(); ++r) {
     row.clear();
-    for (uint64_t k = counts.begin[r]; k < counts.begin[r + 1]; ++k)
-      if (number[counts.column[k]] != kDropped) row.emplace_back(number[counts.column[k]], counts.value[k]);
+    for (uint64_t k = begin[r]; k < begin[r + 1]; ++k)
+      if (number[columns[k]] != kDropped) row.emplace_back(number[columns[k]], values[k]);
     std::sort(row.begin(), row.end());
-    counts.begin[r] = out;
+    begin[r] = out;
     for (auto [column, value] : row) {
-      counts.column[out] = column;
-      counts.value[out++] = value;
+      columns[out] = column;
+      values[out++] = value;
     }
   }
-  counts.begin.back() = out;
-  counts.column.resize(out);
-  counts.value.resize(out);
+  begin.back() = out;
+  columns.resize(out);
+  values.resize(out);
 }
 
 // Rows are texts, columns the numbers of `grams` (or hash buckets), values counts. Chooses the vocabulary
@@ -89,7 +92,7 @@ TextEncoder fit_text(const TextOptions& options, const StringIndex& grams, Spars
       idf.push_back(static_cast<float>(1 + std::log((1 + texts) / (1 + static_cast<double>(df)))));
     for (uint64_t r = 0; r < counts.rows(); ++r) {
       uint64_t begin = counts.begin[r], size = counts.begin[r + 1] - begin;
-      weigh({counts.column.data() + begin, size}, {counts.value.data() + begin, size}, idf);
+      weigh({counts.column.data() + begin, size}, {counts.value.own().data() + begin, size}, idf);
     }
   }
   return TextEncoder(options, std::move(vocabulary), std::move(idf));

@@ -96,21 +96,24 @@ void keep_columns(std::span<const uint32_t> columns, Dataset& data) {
   SparseMatrix& x = data.features.sparse;
   std::vector<uint32_t> number(x.columns, kUnusedColumn);
   for (uint32_t j = 0; j < columns.size(); ++j) number[columns[j]] = j;
+  auto& begin = x.begin.own();
+  auto& column = x.column.own();
+  auto& value = x.value.own();
   uint64_t kept = 0;
-  for (uint64_t row = 0, entry = 0; row < x.rows(); ++row) {
-    for (const uint64_t end = x.begin[row + 1]; entry < end; ++entry) {
-      if (number[x.column[entry]] == kUnusedColumn) continue;
-      x.column[kept] = number[x.column[entry]];
-      x.value[kept++] = x.value[entry];
+  for (uint64_t row = 0, entry = 0; row + 1 < begin.size(); ++row) {
+    for (const uint64_t end = begin[row + 1]; entry < end; ++entry) {
+      if (number[column[entry]] == kUnusedColumn) continue;
+      column[kept] = number[column[entry]];
+      value[kept++] = value[entry];
     }
-    x.begin[row + 1] = kept;
+    begin[row + 1] = kept;
   }
-  x.column.resize(kept);
-  x.value.resize(kept);
+  column.resize(kept);
+  value.resize(kept);
   x.columns = static_cast<uint32_t>(columns.size());
   std::vector<std::string> names;
-  for (const uint32_t column : columns)
-    if (!data.feature_names.empty()) names.push_back(data.feature_names[column]);
+  for (const uint32_t j : columns)
+    if (!data.feature_names.empty()) names.push_back(data.feature_names[j]);
   data.feature_names = std::move(names);
 }
 

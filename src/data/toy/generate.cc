@@ -176,18 +176,19 @@ GeneratedData generate(const GenerateOptions& options) {
   GeneratedData out;
   out.truth = draw_truth(options);
   std::vector<std::vector<uint32_t>> row(options.rows);
-  out.data.target.resize(options.rows);
+  std::vector<uint32_t> target(options.rows);
   parallel_ranges(options.rows, 64, [&](size_t begin, size_t end) {
     for (uint64_t i = begin; i < end; ++i) {
       RandomStream random(options.seed, 1 + i);
       row[i] = draw_row(options, random);
-      out.data.target[i] = draw_class(options, out.truth, row[i], random);
+      target[i] = draw_class(options, out.truth, row[i], random);
     }
   });
+  out.data.target = std::move(target);
   SparseMatrix& x = out.data.features.sparse;
   x.columns = options.features;
   for (const auto& columns : row) {
-    x.column.insert(x.column.end(), columns.begin(), columns.end());
+    x.column.append(columns);
     x.begin.push_back(x.column.size());
   }
   x.value.assign(x.column.size(), 1.0f);

@@ -230,7 +230,7 @@ class SharedCells final : public CandidateCells<Real> {
 
   // The classes used, in order, and the places of draws and targets among them.
   void name_classes() {
-    const std::vector<uint32_t>& target = batch_->data.target;
+    const std::span<const uint32_t> target = batch_->data.target;
     class_.assign(noise_->classes().begin(), noise_->classes().end());
     class_.insert(class_.end(), target.begin(), target.end());
     std::sort(class_.begin(), class_.end());

@@ -28,7 +28,7 @@ Minibatch MinibatchMaker::make(std::span<const uint64_t> examples) {
   }
   std::sort(batch.map.feature.begin(), batch.map.feature.end());
   for (uint32_t j = 0; j < batch.map.feature.size(); ++j) local_[batch.map.feature[j]] = j;
-  for (uint32_t& column : x.column) column = local_[column];
+  for (uint32_t& column : x.column.own()) column = local_[column];
   for (const uint32_t feature : batch.map.feature) local_[feature] = kUnused;
   x.columns = static_cast<uint32_t>(batch.map.feature.size());
   return batch;
@@ -37,12 +37,15 @@ Minibatch MinibatchMaker::make(std::span<const uint64_t> examples) {
 void drop_inputs(double share, RandomStream random, Features& x) {
   if (share == 0) return;
   const auto kept = static_cast<float>(1 / (1 - share));
-  for (float& v : x.is_sparse ? x.sparse.value : x.dense.values) v *= random.uniform() < share ? 0 : kept;
+  for (float& v : x.is_sparse ? x.sparse.value.own() : x.dense.values)
+    v *= random.uniform() < share ? 0 : kept;
 }
 
 std::vector<uint64_t> class_counts(const Dataset& data) {
   std::vector<uint64_t> count(data.classes());
-  for (const uint32_t y : data.target) ++count[y];
+  for_each_piece(data.target, [&](std::span<const uint32_t> target) {
+    for (const uint32_t y : target) ++count[y];
+  });
   return count;
 }
 
@@ -55,15 +58,22 @@ double mean_weight(const Dataset& data) {
 
 double row_norm(const Features& x) {
   double squares = 0;
-  for (const float v : x.is_sparse ? x.sparse.value : x.dense.values)
-    squares += static_cast<double>(v) * static_cast<double>(v);
+  const auto add = [&squares](std::span<const float> values) {
+    for (const float v : values) squares += static_cast<double>(v) * static_cast<double>(v);
+  };
+  if (x.is_sparse)
+    for_each_piece(x.sparse.value, add);
+  else
+    add(x.dense.values);
   return squares > 0 ? std::sqrt(squares / static_cast<double>(x.rows())) : 1;
 }
 
 std::vector<double> touch_probability(const Dataset& data, uint64_t batch) {
   if (!data.features.is_sparse || data.is_joint()) return {};
   std::vector<double> probability(data.features.columns());
-  for (const uint32_t column : data.features.sparse.column) probability[column] += 1;
+  for_each_piece(data.features.sparse.column, [&](std::span<const uint32_t> columns) {
+    for (const uint32_t column : columns) probability[column] += 1;
+  });
   const double n = static_cast<double>(data.features.rows());
   for (double& p : probability) p = 1 - std::pow(1 - p / n, static_cast<double>(batch));
   return probability;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/failure.h"
@@ -37,11 +38,13 @@ void check_data(const Dataset& data, const char* role) {
   if (data.examples() == 0) throw_error("the {} data has no rows; expected at least one", role);
   if (data.target.size() != data.examples())
     throw_error("the {} data has {} targets for {} examples", role, data.target.size(), data.examples());
-  for (const uint32_t y : data.target) {
-    if (y == Dataset::kNoTarget)
-      throw_error("the {} data has rows without a label; expected one on every row", role);
-    if (!data.is_joint()) SELFNORM_CHECK(y < data.classes());
-  }
+  for_each_piece(data.target, [&](std::span<const uint32_t> target) {
+    for (const uint32_t y : target) {
+      if (y == Dataset::kNoTarget)
+        throw_error("the {} data has rows without a label; expected one on every row", role);
+      if (!data.is_joint()) SELFNORM_CHECK(y < data.classes());
+    }
+  });
 }
 
 void check_weights(const Dataset& data, const char* role) {
@@ -87,9 +90,18 @@ ValidationEffort linear_effort(const LoopInput& input) {
                            input.valid != nullptr ? input.valid->examples() : ValidationEffort::kMostRows);
 }
 
+// Different numbers below n, of which there are far more: without a list of all of them.
+std::vector<uint64_t> few_numbers(uint64_t count, uint64_t n, RandomStream random) {
+  std::set<uint64_t> chosen;
+  while (chosen.size() < count) chosen.insert(random.below(n));
+  return {chosen.begin(), chosen.end()};
+}
+
 // A sample of the rows with weight, in their order.
 Dataset sampled_rows(const Dataset& data, uint64_t most, RandomStream random) {
-  std::vector<uint64_t> rows = random_permutation(data.examples(), random);
+  std::vector<uint64_t> rows = most < data.examples() / 2 && data.examples() > kSplitAtOnce
+                                   ? few_numbers(most, data.examples(), random)
+                                   : random_permutation(data.examples(), random);
   if (!data.weight.empty()) std::erase_if(rows, [&](uint64_t i) { return data.weight[i] == 0; });
   rows.resize(std::min<size_t>(rows.size(), most));
   std::sort(rows.begin(), rows.end());

@@ -75,7 +75,7 @@ TEST(ScoredExamples, RefusesWhatDoesNotFit) {
   const auto infinite = scored_examples(
       data, std::vector<double>{1e308, -1e308, 1e308, -1e308, 1e308, -1e308, 1e308, -1e308}, {});
   EXPECT_THROW(all_scores(*infinite), Error);
-  data.target[2] = Dataset::kNoTarget;
+  data.target.own()[2] = Dataset::kNoTarget;
   EXPECT_THROW(scored_examples(data, std::vector<double>(8), {}), Error);
 }
 

@@ -219,7 +219,7 @@ TEST(TradeOff, SaysWhyThereIsNone) {
   const RandomShape many{.rows = 300, .features = 1, .classes = 20'000};
   expect_none(random_model(1, 2, many), random_dataset(many, 1), "20000 classes");
   Dataset changed = data;
-  changed.target[3] = Dataset::kNoTarget;
+  changed.target.own()[3] = Dataset::kNoTarget;
   expect_none(model, changed, "label");
   changed = data;
   changed.weight.assign(data.examples(), 0);

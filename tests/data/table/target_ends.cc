@@ -9,7 +9,7 @@
 namespace selfnorm {
 namespace {
 
-Frame frame_of(std::vector<double> low, std::vector<double> high) {
+Frame frame_of_ends(std::vector<double> low, std::vector<double> high) {
   Frame frame;
   frame.file = "ends.csv";
   frame.rows = low.size();
@@ -21,7 +21,7 @@ Frame frame_of(std::vector<double> low, std::vector<double> high) {
 const TargetColumns kInterval{"low", "high", "interval"};
 
 TEST(TargetEnds, MissingEndsAreInfinite) {
-  const Frame frame = frame_of({1, NAN, 3, NAN}, {2, 5, NAN, NAN});
+  const Frame frame = frame_of_ends({1, NAN, 3, NAN}, {2, 5, NAN, NAN});
   EXPECT_EQ(rows_without_ends(frame, kInterval), (std::vector<uint64_t>{3}));
   const TargetEnds ends = target_ends(frame, kInterval, std::vector<uint64_t>{2, 0, 1});
   EXPECT_EQ(ends.low, (std::vector<double>{3, 1, -INFINITY}));
@@ -33,7 +33,7 @@ TEST(TargetEnds, MissingEndsAreInfinite) {
 }
 
 TEST(TargetEnds, CountsAndLevelsAreUnitIntervals) {
-  const Frame frame = frame_of({0, 4}, {-1, 2});
+  const Frame frame = frame_of_ends({0, 4}, {-1, 2});
   const TargetEnds counts = target_ends(frame, {.name = "low", .kind = "count"}, std::vector<uint64_t>{0, 1});
   EXPECT_EQ(counts.low, (std::vector<double>{-0.5, 3.5}));
   EXPECT_EQ(counts.high, (std::vector<double>{0.5, 4.5}));
@@ -56,11 +56,12 @@ void expect_ends_error(const Frame& frame, const TargetColumns& columns, uint64_
 }
 
 TEST(TargetEnds, WhatCannotBeMeantIsNamed) {
-  expect_ends_error(frame_of({1, 3}, {2, 2}), kInterval, 3, "low 3 above high 2");
-  expect_ends_error(frame_of({1, NAN}, {2, NAN}), kInterval, 3, "neither a lower nor an upper end");
-  expect_ends_error(frame_of({1, 1.5}, {2, 2}), {.name = "low", .kind = "count"}, 3, "expected a count");
-  expect_ends_error(frame_of({1, -1}, {2, 2}), {.name = "low", .kind = "count"}, 3, "found -1");
-  expect_ends_error(frame_of({1, 0.5}, {2, 2}), {.name = "low", .kind = "ordinal"}, 3, "expected a level");
+  expect_ends_error(frame_of_ends({1, 3}, {2, 2}), kInterval, 3, "low 3 above high 2");
+  expect_ends_error(frame_of_ends({1, NAN}, {2, NAN}), kInterval, 3, "neither a lower nor an upper end");
+  expect_ends_error(frame_of_ends({1, 1.5}, {2, 2}), {.name = "low", .kind = "count"}, 3, "expected a count");
+  expect_ends_error(frame_of_ends({1, -1}, {2, 2}), {.name = "low", .kind = "count"}, 3, "found -1");
+  expect_ends_error(frame_of_ends({1, 0.5}, {2, 2}), {.name = "low", .kind = "ordinal"}, 3,
+                    "expected a level");
 }
 
 }  // namespace

@@ -234,7 +234,7 @@ TEST(GapBounds, MulticlassDataIsItsFeatureTable) {
     for (uint32_t k = 0; k < 4; ++k) eta[k * 4 + j] = theta[j * 4 + k] - mean;
   }
   const FeatureTable table = multiclass_table(with_constant, 4);
-  const GapBounds t = gap_bounds(*scored_examples(table, eta, data.target), 0.3);
+  const GapBounds t = gap_bounds(*scored_examples(table, eta, {data.target.begin(), data.target.end()}), 0.3);
   EXPECT_NEAR(g.norm, t.norm, 1e-12);
   EXPECT_NEAR(g.radius, t.radius, 1e-12);
   EXPECT_NEAR(g.theorem2, t.theorem2, 1e-10);

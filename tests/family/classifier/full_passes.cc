@@ -21,7 +21,7 @@ TEST(L2Path, EndsWhereHeldOutRowsWantIt) {
   RandomStream random(7);
   for (uint64_t i = 0; i < data.examples(); ++i) {
     const auto x = data.features.dense.row(i);
-    if (random.uniform() < 0.6) data.target[i] = x[0] > x[1] ? 0 : x[2] > 0 ? 1 : 2;
+    if (random.uniform() < 0.6) data.target.own()[i] = x[0] > x[1] ? 0 : x[2] > 0 ? 1 : 2;
   }
   const auto parts = hold_out(data, 0.5, 1);
   const Dataset &rest = parts.first, &valid = parts.second;
@@ -79,7 +79,7 @@ TEST(L2Path, EndsWhereItChangesNothing) {
 TEST(L2Path, EveryPartIsJudged) {
   const Saturated truth;
   Dataset other = truth.data;
-  for (uint32_t& y : other.target) y = (y + 1) % Saturated::kClasses;
+  for (uint32_t& y : other.target.own()) y = (y + 1) % Saturated::kClasses;
   PathListener observer;
   TrainOptions options;
   options.objective.name = "exact";
@@ -139,7 +139,8 @@ TEST(L2Path, FewHeldOutRowsDoNotChooseAlone) {
   Dataset data = random_dataset({.rows = 300, .features = 20, .classes = 2}, 9);
   RandomStream random(11);
   for (uint64_t i = 0; i < data.examples(); ++i)
-    data.target[i] = data.features.dense.row(i)[0] + 1.5f * static_cast<float>(random.normal()) > 0 ? 1 : 0;
+    data.target.own()[i] =
+        data.features.dense.row(i)[0] + 1.5f * static_cast<float>(random.normal()) > 0 ? 1 : 0;
   Dataset test = subset(data, numbers(0, 150));
   data = subset(data, numbers(150, 300));
   TrainOptions options;

@@ -38,7 +38,7 @@ double largest_error(const std::vector<double>& found, const std::vector<double>
 Features scaled(const Dataset& data, float factor) {
   Features x = data.features;
   for (float& v : x.dense.values) v *= factor;
-  for (float& v : x.sparse.value) v *= factor;
+  for (float& v : x.sparse.value.own()) v *= factor;
   return x;
 }
 

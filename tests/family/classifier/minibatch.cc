@@ -42,7 +42,7 @@ TEST(Minibatch, DroppedInputsKeepTheirExpectation) {
     for (const double share : {0.0, 0.3, 0.9}) {
       Dataset data =
           random_dataset({.rows = 40, .features = 1000, .classes = 2, .sparse = sparse, .density = 1}, 3);
-      std::vector<float>& values = sparse ? data.features.sparse.value : data.features.dense.values;
+      std::vector<float>& values = sparse ? data.features.sparse.value.own() : data.features.dense.values;
       values.assign(values.size(), 2);
       drop_inputs(share, RandomStream(7), data.features);
       double kept = 0;

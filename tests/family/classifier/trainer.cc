@@ -375,7 +375,7 @@ TEST(Trainer, JointModelRecoversTheTruth) {
     double u = random.uniform() * total;
     uint32_t y = 0;
     while (y + 1 < p.size() && u >= p[y]) u -= p[y++];
-    data.target[g] = y;
+    data.target.own()[g] = y;
   }
   const TrainResult exact = train_alone(data, tight("exact"));
   for (uint32_t j = 0; j < 3; ++j) EXPECT_NEAR(exact.model.weight[j], eta[j], 5 * 0.03);
@@ -429,7 +429,7 @@ TEST(Trainer, DropoutShrinksWeightsAndNeedsMinibatches) {
   Dataset data = random_dataset({.rows = 500, .features = 10, .classes = 3}, 5);
   for (uint64_t i = 0; i < data.examples(); ++i) {
     const auto x = data.features.dense.row(i);
-    data.target[i] = static_cast<uint32_t>(std::max_element(x.begin(), x.begin() + 3) - x.begin());
+    data.target.own()[i] = static_cast<uint32_t>(std::max_element(x.begin(), x.begin() + 3) - x.begin());
   }
   TrainOptions options = tight("exact");
   options.optimiser = "adagrad";

@@ -1,6 +1,7 @@
 #include "family/classifier/network/classifier_rows.h"
 
 #include "base/failure.h"
+#include "data/dataset_cache.h"
 #include "data/example_source.h"
 #include "data/string_index.h"
 #include "model/text_model.h"
@@ -23,6 +24,12 @@ void check_encoder(const EncoderOptions& encoder, const Dataset& rows) {
 }
 
 std::vector<uint64_t> hold_out_rows(ClassifierRows& rows, double part, const TrainOptions& options) {
+  if (!rows.train.stored_in.empty() && rows.train.weight.empty()) {
+    CachedSplit split = cached_split(rows.train, part, options.seed, kHoldOutStream);
+    rows.train = std::move(split.kept);
+    rows.valid = std::move(split.held_out);
+    return std::move(split.places);
+  }
   const auto [kept, held_out] = random_split(rows.train.examples(), part, options.seed, kHoldOutStream);
   rows.valid = subset(rows.train, held_out);
   rows.train = subset(rows.train, kept);

@@ -44,8 +44,9 @@ class InputScaling {
 
   void apply(Features& x) const {
     if (!x.is_sparse) return scaling_.apply(x.dense);
+    std::vector<float>& values = x.sparse.value.own();
     for (size_t p = 0; p < x.sparse.column.size(); ++p) {
-      float& value = x.sparse.value[p];
+      float& value = values[p];
       value = static_cast<float>(static_cast<double>(value) * scaling_.inverse[x.sparse.column[p]]);
     }
   }

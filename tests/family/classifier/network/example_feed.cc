@@ -66,7 +66,7 @@ TEST(ExampleFeed, FingerprintTellsDataApart) {
   const Dataset data = data_with_weights();
   Dataset other = data;
   EXPECT_EQ(BagFeed(other).fingerprint(), BagFeed(data).fingerprint());
-  other.features.sparse.value[3] += 1;
+  other.features.sparse.value.own()[3] += 1;
   EXPECT_NE(BagFeed(other).fingerprint(), BagFeed(data).fingerprint());
 }
 

@@ -93,7 +93,7 @@ TEST_P(NetworkResume, RefusesACheckpointOfOtherOptions) {
   options_.encoder.dropout = 0.25;
   EXPECT_THROW(run(quiet, true), Error);
   options_.encoder.dropout = 0.2;
-  train_.target[7] = (train_.target[7] + 1) % kBagClasses;
+  train_.target.own()[7] = (train_.target[7] + 1) % kBagClasses;
   EXPECT_THROW(run(quiet, true), Error);
 }
 

@@ -167,7 +167,7 @@ TEST(NetworkTrainer, AHiddenLayerLearnsWhatNoSumDoes) {
 TEST(NetworkTrainer, PatienceStops) {
   const Dataset data = bag_data(300, 2);
   Dataset valid = bag_data(100, 3);
-  for (uint32_t& y : valid.target) y = (y + 7) % kBagClasses;
+  for (uint32_t& y : valid.target.own()) y = (y + 7) % kBagClasses;
   TrainOptions options = network_options("exact");
   options.patience = 2;
   const TrainResult result = train(data, &valid, options);

@@ -245,7 +245,7 @@ TEST(LikelihoodGap, RefusesWhatItCannotUse) {
   EXPECT_THROW(likelihood_gap(square.data, {.deltas = {1}, .log_carrier = {1.0f}}), Error);
   EXPECT_THROW(likelihood_gap(Dataset{}, {.deltas = {1}}), Error);
   Dataset unlabelled = square.data;
-  unlabelled.target[3] = Dataset::kNoTarget;
+  unlabelled.target.own()[3] = Dataset::kNoTarget;
   EXPECT_THROW(likelihood_gap(unlabelled, {.deltas = {1}}), Error);
   Dataset weightless = square.data;
   for (float& w : weightless.weight) w = 0;

@@ -8,6 +8,8 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -119,8 +121,9 @@ int fail_processes(const std::string& message, int code) {
   }
   if (is_silent()) {
     const int rank = job().started->rank;
+    for (const int signal : {SIGCONT, SIGTERM})  // process 0 has said it: the launcher ends all
+      std::signal(signal, [](int) { _exit(EXIT_FAILURE); });
     std::this_thread::sleep_for(kCourtesy + std::min(rank, kMostWaits) * kEach);
-    if (is_interrupted()) return code;  // the launcher ends all
     dup2(job().terminal, STDERR_FILENO);
     put_on_stderr(fmt::format("process {} of {} on {}: ", rank, job().started->size, host()));
   }

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -251,11 +249,6 @@ class ClassifierTraining final : public Training {
     check_classifier_options(arguments);
   }
 
-  ~ClassifierTraining() override {
-    std::error_code error;
-    if (removes_rows_) std::filesystem::remove_all(rows_folder_, error);
-  }
-
   std::vector<std::string> choose(Arguments& arguments) override {
     std::vector<std::string> notes = choose_place(arguments);
     if (std::string note = choose_options(arguments); !note.empty()) notes.push_back(std::move(note));
@@ -298,7 +291,7 @@ class ClassifierTraining final : public Training {
     data_ = read_data(arguments_,
                       read_ ? std::move(*read_) : read_dataset(given_.train, arguments_.reader.options));
     read_.reset();
-    forget_names();
+    if (run_cache_) run_cache_->forget_names();
     keep_pool(data_.rows.train);
     if (!given_.carrier.empty() && data_.rows.train.is_joint())
       throw Error(
@@ -403,24 +396,12 @@ class ClassifierTraining final : public Training {
     const double bytes = 2 * estimated_memory(given_.train, arguments.reader.options);
     const bool is_large = any_process(bytes > kMostOfMemory * static_cast<double>(memory_limit()));
     if (!is_large || !given_.weight_file.empty()) return {};
-    const std::filesystem::path out(given_.out.empty() ? "out/run" : given_.out);
-    rows_folder_ = (out.parent_path() / fmt::format(".selfnorm-rows-{}", ::getpid())).string();
-    if (Communicator* const all = current_communicator()) rows_folder_ = all->from_first(rows_folder_);
-    cache = rows_folder_;
-    removes_rows_ = is_first_process();
+    run_cache_.emplace(given_.out.empty() ? "out/run" : given_.out);
+    cache = run_cache_->folder();
     return {fmt::format(
         "the rows would take about {:.2g} GB of {:.2g} GB of memory, so they are read from files in "
         "{}; --cache DIR keeps them for other runs",
-        bytes / 1e9, static_cast<double>(memory_limit()) / 1e9, rows_folder_)};
-  }
-  // Of files that nobody else is to use, all processes having mapped them: they go with the processes.
-  void forget_names() {
-    if (rows_folder_.empty()) return;
-    any_process(false);
-    std::error_code error;
-    if (is_first_process())
-      for (const auto& entry : std::filesystem::directory_iterator(rows_folder_, error))
-        std::filesystem::remove_all(entry.path(), error);
+        bytes / 1e9, static_cast<double>(memory_limit()) / 1e9, cache)};
   }
 
   // Of a sum over all classes.
@@ -479,8 +460,7 @@ class ClassifierTraining final : public Training {
   const Arguments& arguments_;
   const TrainArguments& given_;
   TrainOptions options_;
-  std::string rows_folder_;         // of this run alone
-  bool removes_rows_ = false;       // the first process, which uses it to the end
+  std::optional<RunCache> run_cache_;
   Communicator* job_ = nullptr;     // whose processes have parts of the model
   std::string index_;               // of them
   std::optional<ReadResult> read_;  // by choose

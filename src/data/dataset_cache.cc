@@ -345,4 +345,21 @@ CachedSplit cached_split(const Dataset& data, double fraction, uint64_t seed, ui
   return out;
 }
 
+RunCache::RunCache(const std::string& run)
+    : folder_((fs::path(run).parent_path() / fmt::format(".selfnorm-rows-{}", ::getpid())).string()),
+      is_remover_(is_first_process()) {
+  if (Communicator* const all = current_communicator()) folder_ = all->from_first(folder_);
+}
+
+RunCache::~RunCache() {
+  std::error_code error;
+  if (is_remover_) fs::remove_all(folder_, error);
+}
+
+void RunCache::forget_names() const {
+  any_process(false);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) fs::remove_all(entry.path(), error);
+}
+
 }  // namespace selfnorm

@@ -37,4 +37,21 @@ struct CachedSplit {
 };
 CachedSplit cached_split(const Dataset& data, double fraction, uint64_t seed, uint64_t stream);
 
+// The folder of a cache for one run alone, beside its own. All processes make one, and the first removes it.
+class RunCache {
+ public:
+  explicit RunCache(const std::string& run);
+  ~RunCache();
+  RunCache(const RunCache&) = delete;
+  RunCache& operator=(const RunCache&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  // When all processes have mapped what is there: it goes with them, however they end.
+  void forget_names() const;
+
+ private:
+  std::string folder_;
+  bool is_remover_;
+};
+
 }  // namespace selfnorm

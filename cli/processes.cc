@@ -113,6 +113,9 @@ int leave_processes(int code) {
 }
 
 int fail_processes(const std::string& message, int code) {
+  if (is_silent())
+    for (const int signal : {SIGCONT, SIGTERM})  // process 0 has said it: the launcher ends all
+      std::signal(signal, [](int) { _exit(EXIT_FAILURE); });
   if (job().started && !job().mpi) {  // so that process 0 can end the others before they say the same
     try {
       job().mpi = std::make_unique<MpiJob>();
@@ -121,8 +124,6 @@ int fail_processes(const std::string& message, int code) {
   }
   if (is_silent()) {
     const int rank = job().started->rank;
-    for (const int signal : {SIGCONT, SIGTERM})  // process 0 has said it: the launcher ends all
-      std::signal(signal, [](int) { _exit(EXIT_FAILURE); });
     std::this_thread::sleep_for(kCourtesy + std::min(rank, kMostWaits) * kEach);
     dup2(job().terminal, STDERR_FILENO);
     put_on_stderr(fmt::format("process {} of {} on {}: ", rank, job().started->size, host()));

@@ -98,7 +98,7 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
 }
 
 constexpr double kMostOfMemory = 0.5;
-constexpr uint64_t kMostResident = uint64_t{1} << 30;  // pages of files
+constexpr uint64_t kMostResident = uint64_t{3} << 29;  // pages of files
 
 constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
@@ -158,13 +158,15 @@ RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const E
 }
 
 // Rows of files are shuffled a pool at a time, whose pages are all in use: fewer would be read again and
-// again.
+// again. A page brings its folio with it (Linux 6.18), of up to two megabytes, at both ends of a chunk.
 void keep_pool(const Dataset& rows) {
   const SparseMatrix& x = rows.features.sparse;
   if (!x.column.file()) return;
+  constexpr uint64_t kFolio = 2u << 20, kArrays = 2;
   const uint64_t pool = std::min(rows.examples(), ShuffledOrder::kChunk * ShuffledOrder::kPool);
   const double bytes = 12 + 8 * static_cast<double>(x.column.size()) / static_cast<double>(rows.examples());
-  NumberFile::limit_resident(std::clamp(static_cast<uint64_t>(1.5 * bytes * static_cast<double>(pool)),
+  const double folios = static_cast<double>(ShuffledOrder::kPool * kArrays * kFolio);
+  NumberFile::limit_resident(std::clamp(static_cast<uint64_t>(bytes * static_cast<double>(pool) + folios),
                                         kResidentBytes, kMostResident));
 }
 

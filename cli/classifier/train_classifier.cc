@@ -252,7 +252,7 @@ class ClassifierTraining final : public Training {
   }
 
   std::vector<std::string> choose(Arguments& arguments) override {
-    std::vector<std::string> notes = choose_place(arguments);
+    std::vector<std::string> notes = choose_place();
     if (std::string note = choose_options(arguments); !note.empty()) notes.push_back(std::move(note));
     return notes;
   }
@@ -268,7 +268,7 @@ class ClassifierTraining final : public Training {
       return arguments.has_named({"--" + (is_on_at_first ? row->off_flag() : name)});
     };
     if (given_.resume || is_decided(is_given)) return "";
-    read_ = read_dataset(given_.train, reading);
+    read_ = read_dataset(given_.train, reading_of_rows());
     const bool has_pieces =
         can_be_read_again(given_.train) &&
         take_pieces(*read_, reading.text, is_given, options, [&](const TextOptions& text) {
@@ -290,8 +290,7 @@ class ClassifierTraining final : public Training {
   }
 
   ReadData read(const std::string&) override {
-    data_ = read_data(arguments_,
-                      read_ ? std::move(*read_) : read_dataset(given_.train, arguments_.reader.options));
+    data_ = read_data(arguments_, read_ ? std::move(*read_) : read_dataset(given_.train, reading_of_rows()));
     read_.reset();
     if (run_cache_) run_cache_->forget_names();
     keep_pool(data_.rows.train);
@@ -390,20 +389,23 @@ class ClassifierTraining final : public Training {
   }
 
  private:
-  // Rows that would fill more than half of the memory, with the part that is held out, are read to files
-  // beside the run.
-  std::vector<std::string> choose_place(Arguments& arguments) {
-    std::string& cache = arguments.reader.options.cache;
-    if (!cache.empty()) return {};
-    const double bytes = 2 * estimated_memory(given_.train, arguments.reader.options);
-    const bool is_large = any_process(bytes > kMostOfMemory * static_cast<double>(memory_limit()));
-    if (!is_large || !given_.weight_file.empty()) return {};
+  // Rows to train on that would fill more than half of the memory, with the part that is held out, are read
+  // to files beside the run.
+  std::vector<std::string> choose_place() {
+    const ReadOptions& reading = arguments_.reader.options;
+    if (!reading.cache.empty() || !given_.weight_file.empty()) return {};
+    const double bytes = 2 * estimated_memory(given_.train, reading);
+    if (!any_process(bytes > kMostOfMemory * static_cast<double>(memory_limit()))) return {};
     run_cache_.emplace(given_.out.empty() ? "out/run" : given_.out);
-    cache = run_cache_->folder();
     return {fmt::format(
         "the rows would take about {:.2g} GB of {:.2g} GB of memory, so they are read from files in "
         "{}; --cache DIR keeps them for other runs",
-        bytes / 1e9, static_cast<double>(memory_limit()) / 1e9, cache)};
+        bytes / 1e9, static_cast<double>(memory_limit()) / 1e9, run_cache_->folder())};
+  }
+  ReadOptions reading_of_rows() const {
+    ReadOptions out = arguments_.reader.options;
+    if (run_cache_) out.cache = run_cache_->folder();
+    return out;
   }
 
   // Of a sum over all classes.

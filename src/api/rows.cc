@@ -101,7 +101,11 @@ std::string model_file_of(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::is_directory(path, none)) return path;
   const std::string file = path + "/model.safetensors", index = file + ".index.json";  // one, or in shards
-  return !std::filesystem::exists(file, none) && std::filesystem::exists(index, none) ? index : file;
+  if (!std::filesystem::exists(index, none)) return file;
+  if (!std::filesystem::exists(file, none)) return index;
+  // A run that was killed before it removed the model it had before.
+  const auto time = [&](const std::string& of) { return std::filesystem::last_write_time(of, none); };
+  return time(index) > time(file) ? index : file;
 }
 
 TrainObserver& observer_of(const Run& run) {

@@ -256,6 +256,7 @@ double estimated_memory(const std::string& path, const ReadOptions& options) {
         Format::svmlight)
       return 0;
     const std::string_view head = input->peek(size_t{1} << 20);
+    if (head.find(" qid:") != std::string_view::npos) return 0;
     const double entries = static_cast<double>(std::ranges::count(head, ':')),
                  rows = static_cast<double>(std::ranges::count(head, '\n')),
                  expansion = input->storage() ? 1 : kUsualExpansion;

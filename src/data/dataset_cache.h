@@ -26,7 +26,7 @@ namespace selfnorm {
 // as that does.
 ReadResult read_cached(const std::string& path, const ReadOptions& options);
 
-// What the rows would take in memory, in bytes, by the first of them; 0: not sparse rows of files.
+// What the rows would take in memory, in bytes, by the first of them; 0: not sparse rows of classes in files.
 double estimated_memory(const std::string& path, const ReadOptions& options);
 
 // The parts of random_split as two data sets, beside a data set of read_cached in its folder; and the places

@@ -22,6 +22,8 @@ namespace {
 constexpr std::array<std::string_view, 9> kNames = {"auto", "svmlight", "csv", "tsv",        "npy",
                                                     "npz",  "text",     "idx", "safetensors"};
 
+constexpr uint32_t kMostClasses = 1u << 31;
+
 // An option that the format has no use for is a misunderstanding.
 void check_use(const Input& input, Format format, const ReadOptions& options) {
   bool table = format == Format::csv || format == Format::tsv;
@@ -148,6 +150,7 @@ OptionTable column_kind_option_table(ReadOptions& o) {
 void ReadOptions::validate() const {
   text.validate();
   if (threads < 0) throw_error("{} threads: expected 0 (all) or more", threads);
+  if (classes > kMostClasses) throw_error("`classes {}`: expected at most {}", classes, kMostClasses);
   if (block_bytes == 0) throw Error("blocks of 0 bytes: expected at least 1");
 }
 

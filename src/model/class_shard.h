@@ -19,14 +19,17 @@ class ClassShard {
   ClassShard() = default;
   // That of this process of the job; everything where it is alone.
   explicit ClassShard(uint32_t classes)
-      : classes_(classes), width_((classes + kMostBlocks - 1) / kMostBlocks), own_(own_units(blocks())) {}
+      : classes_(classes),
+        width_(classes / kMostBlocks + (classes % kMostBlocks > 0 ? 1 : 0)),
+        own_(own_units(blocks())) {}
 
   bool exists() const { return classes_ > 0; }
   uint32_t classes() const { return classes_; }  // of all processes
-  size_t blocks() const { return (classes_ + width_ - 1) / width_; }
+  size_t blocks() const { return (size_t{classes_} + width_ - 1) / width_; }
   UnitShare own_blocks() const { return own_; }
   Range block(size_t b) const {
-    return {std::min<uint64_t>(classes_, b * width_), std::min<uint64_t>(classes_, (b + 1) * width_)};
+    return {std::min<uint64_t>(classes_, uint64_t{b} * width_),
+            std::min<uint64_t>(classes_, (uint64_t{b} + 1) * width_)};
   }
   size_t block_of(uint32_t k) const { return k / width_; }
   // The classes from the first of this block to the last of all blocks of a process.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
 
@@ -186,8 +187,8 @@ std::string LabelRule::number(std::string_view label, LabelTable& table, uint32_
   if (!known_ && classes_ > 0) {
     const std::optional<uint32_t> k = class_number(label_key(label));
     if (!k || *k >= classes_)
-      return fmt::format("found label {}; expected a whole number from 0 to {} (`classes {}`)",
-                         quoted_text(label), classes_ - 1, classes_);
+      return with_options(fmt::format("found label {}; expected a whole number from 0 to {} (`classes {}`)",
+                                      quoted_text(label), classes_ - 1, classes_));
     target = *k;
     return {};
   }

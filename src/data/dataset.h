@@ -80,8 +80,9 @@ struct Dataset {
   std::vector<std::string> feature_names;  // column -> name; empty when the format has none
   RowNumbers numbers;                      // of the examples in the file; not kept by subset
 
-  // The entry of a cache that has its arrays (data/dataset_cache.h); empty: they are in memory.
-  std::string stored_in;
+  // The entry of a cache that has its arrays (data/dataset_cache.h); empty: they are in memory. And the
+  // digest of the record that these arrays were found with: by now another run may have made the entry anew.
+  std::string stored_in, stored_as;
 
   bool is_joint() const { return !group_begin.empty(); }
   uint64_t examples() const { return is_joint() ? group_begin.size() - 1 : features.rows(); }

@@ -23,13 +23,16 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr uint64_t kScattered = 1u << 14;  // bytes that one look counts as at least: pages come in runs
 constexpr uint64_t kBetweenLooks = 1u << 20;
 
-// Where the file system knows no nameless files, one whose name is taken away at once.
-int open_nameless(const std::string& folder) {
+// Without a name, which stays empty; where the file system has no such files, with one.
+int open_nameless(const std::string& folder, std::string& name) {
   const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
   if (descriptor >= 0) return descriptor;
-  std::string name = folder + "/.array-XXXXXX";
+  name = folder + "/.array-XXXXXX";
   const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(name.c_str());
+  if (named < 0)
+    name.clear();
+  else
+    ::fchmod(named, 0644);
   return named;
 }
 
@@ -58,7 +61,8 @@ uint64_t resident_pages_of_files() {
 
 }  // namespace
 
-NumberFile::NumberFile(std::string folder) : folder_(std::move(folder)), descriptor_(open_nameless(folder_)) {
+NumberFile::NumberFile(std::string folder)
+    : folder_(std::move(folder)), descriptor_(open_nameless(folder_, name_)) {
   if (descriptor_ < 0) fail("make");
   buffer_.reserve(kBufferBytes);
 }
@@ -83,6 +87,7 @@ NumberFile::~NumberFile() {
     ::munmap(const_cast<std::byte*>(map_), size_);
   }
   if (descriptor_ >= 0) ::close(descriptor_);
+  if (!name_.empty()) ::unlink(name_.c_str());
 }
 
 void NumberFile::append(const void* bytes, size_t size) {
@@ -126,12 +131,21 @@ void NumberFile::map() {
   mapped().parts[map_] = size_;
 }
 
+void NumberFile::sync() const {
+  SELFNORM_CHECK(is_sealed_);
+  if (::fsync(descriptor_) != 0) fail("write");
+}
+
 void NumberFile::link(const std::string& path) {
   SELFNORM_CHECK(is_sealed_);
-  const std::string own = fmt::format("/proc/self/fd/{}", descriptor_);
-  if (::fsync(descriptor_) != 0 ||
-      ::linkat(AT_FDCWD, own.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
-    fail("keep");
+  if (name_.empty()) {
+    const std::string own = fmt::format("/proc/self/fd/{}", descriptor_);
+    if (::linkat(AT_FDCWD, own.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0) fail("keep");
+    return;
+  }
+  errno = EEXIST;
+  if (::access(path.c_str(), F_OK) == 0 || ::rename(name_.c_str(), path.c_str()) != 0) fail("keep");
+  name_.clear();
 }
 
 std::string NumberFile::digest() const {
@@ -163,7 +177,11 @@ void NumberFile::was_read(uint64_t bytes) {
 void NumberFile::limit_resident(uint64_t bytes) { resident_limit = bytes > 0 ? bytes : kResidentBytes; }
 
 void NumberFile::fail(const char* action) const {
-  throw_error("cannot {} a file of data in {}: {}", action, folder_, std::strerror(errno));
+  const int reason = errno;
+  const std::string message =
+      fmt::format("cannot {} a file of data in {}: {}", action, folder_, std::strerror(reason));
+  if (reason == ENOSPC || reason == EDQUOT) throw DiskFull(message);
+  throw Error(message);
 }
 
 }  // namespace selfnorm

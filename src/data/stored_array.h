@@ -12,7 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/error.h"
+
 namespace selfnorm {
+
+// What the disk of a file has no room for.
+class DiskFull : public Error {
+ public:
+  using Error::Error;
+};
 
 // Pages of such files that a process keeps in its memory, all files together.
 inline constexpr uint64_t kResidentBytes = uint64_t{256} << 20;
@@ -20,8 +28,9 @@ inline constexpr uint64_t kResidentBytes = uint64_t{256} << 20;
 // Bytes of a file that is written once, from its start, then sealed and read where they are.
 class NumberFile {
  public:
-  // A file without a name in this folder, which goes with the process unless link() names it. Every call
-  // throws Error naming the folder and the system's reason (disk full, ...).
+  // A file without a name in this folder, which goes with the process unless link() names it. Where the file
+  // system has no nameless files it is .array-?????? until then, or until it is destroyed. Every call throws
+  // Error naming the folder and the system's reason; DiskFull.
   explicit NumberFile(std::string folder);
   // The sealed file of this path; what is made of it is to be in `folder`. Throws Error.
   static std::shared_ptr<NumberFile> open(const std::string& path, std::string folder);
@@ -31,7 +40,8 @@ class NumberFile {
 
   void append(const void* bytes, size_t size);
   void seal();                         // nothing is appended any more
-  void link(const std::string& path);  // on disk under this name, which nobody has; sealed
+  void sync() const;                   // waits until it is on disk; sealed
+  void link(const std::string& path);  // takes this name, which nobody has; sealed
 
   const std::string& folder() const { return folder_; }
   uint64_t size() const { return size_ + buffer_.size(); }
@@ -49,7 +59,7 @@ class NumberFile {
   void map();
   [[noreturn]] void fail(const char* action) const;
 
-  std::string folder_;
+  std::string folder_, name_;  // name_: see above; mostly empty
   int descriptor_ = -1;
   uint64_t size_ = 0;  // in the file
   std::vector<std::byte> buffer_;

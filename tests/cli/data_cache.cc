@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "cli/program.h"
 
@@ -107,6 +108,26 @@ TEST_F(DataCache, ResumesFromEither) {
   EXPECT_EQ(model("part"), model("whole"));
 }
 
+// Of two seeds, with rows that nobody has made before.
+TEST_F(DataCache, RunsShareItAtOnce) {
+  const Words how{"--epochs", "1", "--optimiser", "adagrad", "--threads", "1"};
+  Words cached = how;
+  for (const char* word : {"--cache", "rows"}) cached.emplace_back(word);
+  const auto with_seed = [](Words words, size_t seed) {
+    words.insert(words.end(), {"--seed", std::to_string(seed)});
+    return words;
+  };
+  for (size_t seed = 0; seed < 2; ++seed)
+    expect_done(training("m" + std::to_string(seed), with_seed(how, seed)));
+  std::vector<std::thread> runs;
+  for (size_t i = 0; i < 6; ++i)
+    runs.emplace_back([&, i] { expect_done(training("c" + std::to_string(i), with_seed(cached, i % 2))); });
+  for (std::thread& run : runs) run.join();
+  for (size_t i = 0; i < 6; ++i)
+    EXPECT_EQ(model("c" + std::to_string(i)), model("m" + std::to_string(i % 2))) << i;
+  EXPECT_EQ(files_of(folder_ / "rows").size(), 3u);
+}
+
 // What a user sees of it.
 TEST_F(DataCache, SaysWhereRowsAreReadFrom) {
   const Words words{"train",       "classifier",  "data.svm", "--out", "run",         "--cache", "rows",
@@ -115,6 +136,11 @@ TEST_F(DataCache, SaysWhereRowsAreReadFrom) {
   EXPECT_NE(folder_.run(words).err.find("there already"), std::string::npos);
   folder_.generate("data.svm", 500, 5);
   EXPECT_NE(folder_.run(words).err.find("made anew"), std::string::npos);
+  const std::string before = folder_.run(words).err;
+  EXPECT_NE(before.find("there already"), std::string::npos) << before;
+  Words wrong = words;
+  for (const char* word : {"--target", "label"}) wrong.emplace_back(word);
+  expect_user_error(folder_.run(wrong), "a target column (--target) is for csv and tsv");
   folder_.write("t.csv", "y,a\nu,1\nv,2\n");
   expect_user_error(folder_.run({"train", "classifier", "t.csv", "--cache", "rows"}),
                     "--cache is for svmlight");

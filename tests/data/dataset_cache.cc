@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "data/array_bytes.h"
 #include "data/example_source.h"
+#include "data/file_systems.h"
 #include "data/reader_checks.h"
 #include "math/random.h"
 #include "scratch.h"
@@ -174,7 +178,155 @@ TEST_F(DatasetCache, TheSplitIsThatInMemory) {
     EXPECT_EQ(split.places, held);
   }
   EXPECT_NE(cached_split(read().data, 0.2, 4, 9).places, held);
+  EXPECT_EQ(entries(options_.cache).size(), 3u);  // of two seeds
+}
+
+// Another run makes the rows anew, or removes them, while this one has mapped them.
+TEST_F(DatasetCache, ASplitIsOfTheRowsThatAreMapped) {
+  folder_.file("a.svm", rows_of(5, 300));
+  const ReadResult first = read();
+  const Dataset old = read_dataset(folder_.path("a.svm")).data;
+  folder_.file("a.svm", rows_of(6, 300));
+  const ReadResult second = read();
+  const auto [kept, held] = random_split(300, 0.2, 3, 9);
+  const auto expect_split = [&](const Dataset& of, const Dataset& memory) {
+    const CachedSplit split = cached_split(of, 0.2, 3, 9);
+    expect_equal(split.kept, subset(memory, kept));
+    expect_equal(split.held_out, subset(memory, held));
+  };
+  const Dataset now = read_dataset(folder_.path("a.svm"), {}).data;
+  for (int round = 0; round < 2; ++round) {
+    expect_split(first.data, old);
+    expect_split(second.data, now);
+    fs::remove_all(second.data.stored_in);
+  }
+}
+
+// The text in place and its time as before: who changes it cannot keep the time of the change.
+TEST_F(DatasetCache, TextChangedUnderItsTimeIsReadAgain) {
+  const std::string path = folder_.file("a.svm", rows_of(1, 30'000));
+  const auto time = fs::last_write_time(path);
+  read();
+  std::string bytes = stored_bytes(path);
+  const size_t last = bytes.find(':', 5000);  // between the parts that are looked at
+  bytes[last + 1] = bytes[last + 1] == '7' ? '8' : '7';
+  std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << bytes;
+  fs::last_write_time(path, time);
+  const ReadResult second = read();
+  EXPECT_TRUE(was_written(second));
+  expect_equal(second.data, read_dataset(path).data);
+}
+
+// Runs that share a folder, with texts that change now and then.
+TEST_F(DatasetCache, ManyMakeTheSameEntryAtOnce) {
+  folder_.file("a.svm", rows_of(1, 3000));
+  const Dataset memory = read_dataset(folder_.path("a.svm")).data;
+  options_.threads = 1;
+  for (int round = 0; round < 5; ++round) {
+    std::atomic<int> written = 0;
+    std::vector<std::thread> runs;
+    for (uint64_t i = 0; i < 8; ++i)
+      runs.emplace_back([&, i] {
+        try {
+          const ReadResult own = read();
+          if (was_written(own)) ++written;
+          expect_equal(own.data, memory);
+          const CachedSplit split = cached_split(own.data, 0.2, i % 2, 9);
+          const auto [kept, held] = random_split(3000, 0.2, i % 2, 9);
+          expect_equal(split.kept, subset(memory, kept));
+          expect_equal(split.held_out, subset(memory, held));
+        } catch (const std::exception& error) {
+          ADD_FAILURE() << error.what();
+        }
+      });
+    for (std::thread& run : runs) run.join();
+    EXPECT_EQ(written, 1);
+    EXPECT_EQ(entries(options_.cache).size(), 3u);
+    // The next round finds the entries damaged, or none.
+    for (const fs::path& entry : entries(options_.cache))
+      if (round % 2 == 0)
+        fs::resize_file(entry / (fs::exists(entry / "value") ? "value" : "train-value"), 8);
+      else
+        fs::remove_all(entry);
+  }
+}
+
+TEST_F(DatasetCache, WhatAKillLeftIsRemoved) {
+  folder_.file("a.svm", rows_of(1, 40));
+  read();
+  const std::string place = entry();
+  fs::rename(place, place + ".a1B2c3");
+  EXPECT_TRUE(was_written(read()));
+  EXPECT_EQ(entry(), place);
+}
+
+TEST_F(DatasetCache, IsMadeWhereFilesNeedNames) {
+  folder_.file("a.svm", rows_of(1, 400));
+  const Dataset memory = read_dataset(folder_.path("a.svm")).data;
+  options_.threads = 1;
+  const auto [kept, held] = random_split(400, 0.2, 3, 9);
+  without_nameless_files([&, &kept = kept] {
+    expect_equal(read().data, memory);
+    expect_equal(cached_split(read().data, 0.2, 3, 9).kept, subset(memory, kept));
+  });
+  EXPECT_FALSE(was_written(read()));
   EXPECT_EQ(entries(options_.cache).size(), 2u);
+}
+
+TEST_F(DatasetCache, AnErrorIsTheSameWhereRowsAreThere) {
+  folder_.file("a.svm", rows_of(1, 40));
+  read();
+  options_.target = "label";
+  for (int round = 0; round < 2; ++round) EXPECT_THROW(read(), DataError);
+}
+
+// Mounted for reading: rows that are there are read, and split in nameless files elsewhere.
+TEST_F(DatasetCache, AFolderThatCannotBeWrittenIsRead) {
+  fs::create_directory(options_.cache);
+  if (::mount("none", options_.cache.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "needs root";
+  folder_.file("a.svm", rows_of(1, 300));
+  folder_.file("b.svm", rows_of(2, 300));
+  const Dataset memory = read_dataset(folder_.path("a.svm")).data;
+  read();
+  ::mount("none", options_.cache.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=1m");
+  const auto [kept, held] = random_split(300, 0.2, 3, 9);
+  std::string message;
+  try {
+    expect_equal(cached_split(read().data, 0.2, 3, 9).kept, subset(memory, kept));
+    read("b.svm");
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  ::umount2(options_.cache.c_str(), MNT_DETACH);
+  EXPECT_NE(message.find("give a folder that can be written, or leave out"), std::string::npos) << message;
+}
+
+// Two runs beside each other, and one that was killed.
+TEST(RunCacheFolder, IsOfOneRun) {
+  const Scratch folder;
+  const auto file_in = [](const std::string& path) { std::ofstream(path + "/rows") << "1"; };
+  const std::string killed = folder.path(".selfnorm-rows-a1B2c3");
+  fs::create_directory(killed);
+  std::ofstream(killed + "/.run") << "";
+  file_in(killed);
+  {
+    const RunCache one(folder.path("run"));
+    file_in(one.folder());
+    {
+      const RunCache two(folder.path("run"));
+      EXPECT_NE(one.folder(), two.folder());
+      file_in(two.folder());
+      EXPECT_EQ(entries(folder.path("")).size(), 2u);
+      EXPECT_FALSE(fs::exists(killed));
+    }
+    EXPECT_TRUE(fs::exists(one.folder() + "/rows"));
+    one.forget_names();
+    EXPECT_FALSE(fs::exists(one.folder() + "/rows"));
+    const RunCache three(folder.path("run"));
+    EXPECT_TRUE(fs::exists(one.folder()));
+    EXPECT_EQ(entries(folder.path("")).size(), 2u);
+  }
+  EXPECT_TRUE(fs::is_empty(folder.path("")));
 }
 
 TEST_F(DatasetCache, RefusesWhatItCannotKeep) {
@@ -213,6 +365,7 @@ TEST_F(DatasetCache, AFullDiskLeavesNothing) {
   const bool has_room = was_written(read("b.svm"));
   ::umount2(options_.cache.c_str(), MNT_DETACH);
   EXPECT_NE(message.find("No space left on device"), std::string::npos) << message;
+  EXPECT_NE(message.find("MB are free there: make room"), std::string::npos) << message;
   EXPECT_TRUE(is_empty);
   EXPECT_TRUE(has_room);
 }

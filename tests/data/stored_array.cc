@@ -1,12 +1,14 @@
 #include "data/stored_array.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 
+#include "data/file_systems.h"
 #include "scratch.h"
 #include "selfnorm/error.h"
 
@@ -67,6 +69,32 @@ TEST(StoredArray, KeepsTheNameItIsGiven) {
   EXPECT_THROW(a.file()->link(folder.path("a")), Error);  // somebody has it
   EXPECT_THROW(NumberFile::open(folder.path("b"), folder.path("")), Error);
   EXPECT_THROW(NumberFile(folder.path("none")), Error);
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 0777 : 0;
+}
+
+// Where there are no nameless files an array has a name, which it leaves for the one it is given, or which
+// goes with it.
+TEST(StoredArray, HasANameWhereFilesNeedOne) {
+  const Scratch folder;
+  without_nameless_files([&] {
+    StoredArray<uint32_t> a = in_file(folder, counted(10'000));
+    in_file(folder, counted(7));
+    const auto files = std::filesystem::directory_iterator(folder.path(""));
+    EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+    a.file()->link(folder.path("a"));
+    EXPECT_EQ(mode_of(folder.path("a")), 0644u);
+    EXPECT_THROW(in_file(folder, counted(5)).file()->link(folder.path("a")), Error);  // somebody has it
+    const StoredArray<uint32_t> b(NumberFile::open(folder.path("a"), folder.path("")));
+    EXPECT_EQ(a, b);
+    a.clear();
+    EXPECT_EQ(b, StoredArray<uint32_t>(counted(10'000)));
+  });
+  const auto files = std::filesystem::directory_iterator(folder.path(""));
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
 }
 
 uint64_t resident_bytes_of_files() {

@@ -363,6 +363,23 @@ TEST(TrainRegressor, SameBytesAfterASignal) {
   expect_in(complete.err, "complete");
 }
 
+// 100 rows of which two have all the weight tell as much as two, and leave the members as they are.
+TEST(TrainRegressor, UnequalWeightsSayHowManyRowsChoseTheTemperature) {
+  const Folder folder;
+  std::minstd_rand random(5);
+  std::string text = "x,y,w\n";
+  for (int i = 0; i < 100; ++i) {
+    const double x = 4 * uniform(random) - 2;
+    text += fmt::format("{},{},{}\n", x, x + 0.3 * normal(random), i % 50 == 7 ? 1000 : 0.001);
+  }
+  folder.write("data.csv", text);
+  const Outcome trained = folder.run(tiny_regressor(
+      "data.csv", "run", {"--target", "y", "--weight-column", "w", "--hold-out", "0", "--ensemble", "2"}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  expect_in(trained.err, ": temperature 1 of all members (NLL of averages of 2 mixtures on 2 rows: ");
+  EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["temperature"], (std::vector<double>{1, 1}));
+}
+
 // Lower and upper ends in columns of their own, missing ones infinite; counts; weights.
 TEST(TrainRegressor, IntervalsCountsAndWeights) {
   const Folder folder;

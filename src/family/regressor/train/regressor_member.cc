@@ -88,6 +88,15 @@ double held_out_nll(const RegressorProblem& problem, const RegressorNetworks& ne
   return weights > 0 ? sum / weights : 0;
 }
 
+double effective_rows(const RegressorProblem& problem, std::span<const uint64_t> rows) {
+  double sum = 0, squares = 0;
+  for (const uint64_t row : rows) {
+    sum += problem.weight(row);
+    squares += problem.weight(row) * problem.weight(row);
+  }
+  return effective_rows(sum, squares);
+}
+
 bool can_be_tempered(const RegressorOptions& options) {
   return options.temperature && (options.calibrate || !objective_entry(options.objective).uses_normalizer);
 }
@@ -415,10 +424,11 @@ void RegressorMember::settle_result(bool is_checked, bool is_tilted, std::option
     require_usable(
         std::span<const uint64_t>(train_rows_).first(std::min<uint64_t>(most, train_rows_.size())));
   } else if (options_.ensemble == 1 && can_be_tempered(options_)) {
-    const FittedTemperature found = fit_temperature(valid_rows_.size(), [&](double temperature) {
-      networks_.temperature = temperature;
-      return held_out_nll(problem_, networks_, valid_rows_, is_tilted);
-    });
+    const FittedTemperature found =
+        fit_temperature(effective_rows(problem_, valid_rows_), [&](double temperature) {
+          networks_.temperature = temperature;
+          return held_out_nll(problem_, networks_, valid_rows_, is_tilted);
+        });
     networks_.temperature = found.temperature;
     if (found.temperature != 1) check = found.nll;
   }

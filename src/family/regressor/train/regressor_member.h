@@ -30,6 +30,9 @@ std::vector<double> held_out_nlls(const RegressorProblem& problem, const Regress
 double held_out_nll(const RegressorProblem& problem, const RegressorNetworks& networks,
                     std::span<const uint64_t> rows, bool is_tilted);
 
+// As many rows of equal weights tell as much as these.
+double effective_rows(const RegressorProblem& problem, std::span<const uint64_t> rows);
+
 // Whether options ask for a temperature, and b(x) can follow.
 bool can_be_tempered(const RegressorOptions& options);
 

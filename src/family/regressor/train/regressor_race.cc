@@ -18,7 +18,8 @@ namespace {
 constexpr double kHeatEpochs = 0.5;  // of those of a member
 // log T: what mixtures are asked at, and where the best is looked for.
 constexpr double kColdest = -3, kWarmest = 1.8, kGridStep = 0.2;
-constexpr double kColdestMiddle = -1.6, kWarmestMiddle = 0.5, kMiddleStep = 0.1;
+constexpr double kColdestMiddle = -1.6, kWarmestMiddle = 1.2, kMiddleStep = 0.1;
+constexpr double kPriorScale = 0.5;  // log T is normal around 0 before rows are seen
 constexpr double kWidestSpread = 1, kSpreadStep = 0.25;
 constexpr double kWidestLogTemperature = 1.5;  // of a single model
 constexpr std::uintmax_t kTemperatureEvaluations = 16;
@@ -37,6 +38,44 @@ double log_density_at(const std::vector<double>& density, size_t j, size_t size,
   const double share = place - static_cast<double>(left);
   const double* at = density.data() + j * size + left;
   return share == 0 ? at[0] : share == 1 ? at[1] : (1 - share) * at[0] + share * at[1];
+}
+
+double sum_of(std::span<const PoolPart> parts, const std::function<double(double)>& of_weight) {
+  double sum = 0;
+  for (const PoolPart& part : parts)
+    for (const double w : part.weight) sum += of_weight(w);
+  return sum;
+}
+
+// What the prior takes from the mean log-likelihood of rows.
+double prior_nll(double log_temperature, double rows) {
+  const double z = log_temperature / kPriorScale;
+  return 0.5 * z * z / rows;
+}
+
+// The likeliest log T of the middles, with the prior.
+double likeliest(double coldest, double warmest, double rows, const std::function<double(double)>& nll) {
+  double best = 0, least = nll(0);
+  const auto steps = static_cast<int>(std::lround((warmest - coldest) / kMiddleStep));
+  for (int k = 0; k <= steps; ++k) {
+    const double at = coldest + k * kMiddleStep, value = nll(at) + prior_nll(at, rows);
+    if (value < least) best = at, least = value;
+  }
+  return best;
+}
+
+// Mean NLL of the rows under the members one by one, weighted.
+double alone_nll(std::span<const PoolPart> parts, double log_temperature) {
+  const size_t size = pool_grid().size();
+  double sum = 0, weights = 0;
+  for (const PoolPart& part : parts)
+    for (const std::vector<double>& density : part.density)
+      for (size_t j = 0; j < part.weight.size(); ++j) {
+        if (part.weight[j] == 0) continue;
+        sum -= part.weight[j] * log_density_at(density, j, size, log_temperature);
+        weights += part.weight[j];
+      }
+  return sum / weights;
 }
 
 // Mean NLL of the rows under the averages, weighted.
@@ -58,7 +97,11 @@ double pool_nll(std::span<const PoolPart> parts, double log_temperature, double 
 
 }  // namespace
 
-FittedTemperature fit_temperature(uint64_t rows, const std::function<double(double)>& nll) {
+double effective_rows(double sum, double sum_of_squares) {
+  return sum_of_squares > 0 ? sum * sum / sum_of_squares : 0;
+}
+
+FittedTemperature fit_temperature(double rows, const std::function<double(double)>& nll) {
   const auto finite = [&](double log_temperature) {
     const double value = nll(std::exp(log_temperature));
     return std::isfinite(value) ? value : std::numeric_limits<double>::max();
@@ -67,7 +110,7 @@ FittedTemperature fit_temperature(uint64_t rows, const std::function<double(doub
   std::uintmax_t evaluations = kTemperatureEvaluations;
   const auto [at, value] = boost::math::tools::brent_find_minima(finite, -kWidestLogTemperature,
                                                                  kWidestLogTemperature, 10, evaluations);
-  const bool helps = 2 * static_cast<double>(rows) * (untouched - value) > kTemperatureEvidence;
+  const bool helps = 2 * rows * (untouched - value) > kTemperatureEvidence;
   return helps ? FittedTemperature{std::exp(at), value} : FittedTemperature{1, untouched};
 }
 
@@ -84,26 +127,43 @@ std::vector<double> pool_grid() {
 
 PoolTemperatures fit_pool(std::span<const PoolPart> parts) {
   PoolTemperatures out;
-  for (const PoolPart& part : parts)
-    out.rows += static_cast<uint64_t>(std::ranges::count_if(part.weight, [](double w) { return w > 0; }));
+  out.rows = effective_rows(sum_of(parts, [](double w) { return w; }),
+                            sum_of(parts, [](double w) { return w * w; }));
   if (out.rows == 0) return out;
   out.nll = out.untouched = pool_nll(parts, 0, 0);
-  const auto middles = static_cast<int>(std::lround((kWarmestMiddle - kColdestMiddle) / kMiddleStep));
+  const auto penalised = [&](const PoolTemperatures& t) {
+    return t.nll + prior_nll(std::log(t.middle), out.rows);
+  };
   const auto spreads = static_cast<int>(std::lround(kWidestSpread / kSpreadStep));
   for (const bool is_spread : {false, true}) {
     PoolTemperatures best = out;
-    for (int a = is_spread ? 1 : 0; a <= (is_spread ? spreads : 0); ++a)
-      for (int k = 0; k <= middles; ++k) {
-        const double log_temperature = kColdestMiddle + k * kMiddleStep, spread = a * kSpreadStep;
-        const double nll = pool_nll(parts, log_temperature, spread);
-        if (!(nll < best.nll)) continue;
-        best.middle = std::exp(log_temperature);
-        best.spread = spread;
-        best.nll = nll;
-      }
-    if (2 * static_cast<double>(out.rows) * (out.nll - best.nll) > kTemperatureEvidence) out = best;
+    for (int a = is_spread ? 1 : 0; a <= (is_spread ? spreads : 0); ++a) {
+      PoolTemperatures tried = out;
+      tried.spread = a * kSpreadStep;
+      const double log_temperature = likeliest(kColdestMiddle, kWarmestMiddle, out.rows,
+                                               [&](double at) { return pool_nll(parts, at, tried.spread); });
+      tried.middle = std::exp(log_temperature);
+      tried.nll = pool_nll(parts, log_temperature, tried.spread);
+      if (penalised(tried) < penalised(best)) best = tried;
+    }
+    if (2 * out.rows * (penalised(out) - penalised(best)) > kTemperatureEvidence) out = best;
   }
+  out.alone = std::exp(
+      likeliest(kColdestMiddle, kWarmestMiddle, out.rows, [&](double at) { return alone_nll(parts, at); }));
   return out;
+}
+
+PoolTemperatures settled(PoolTemperatures found, double rows, const std::function<double(double)>& nll) {
+  if (found.middle <= 1 || rows == 0) return found;
+  const double proposed = std::log(found.middle);
+  const double cooler = std::max(0.0, std::log(found.alone) - proposed);
+  const auto at = [&](double log_temperature) { return nll(std::exp(log_temperature)); };
+  const double members = likeliest(0, kWarmest, rows, at);
+  const double gain = at(0) - at(members) - prior_nll(members, rows);
+  found.proposed = found.middle;
+  found.middle =
+      2 * rows * gain > kTemperatureEvidence ? std::exp(std::clamp(members - cooler, 0.0, proposed)) : 1;
+  return found;
 }
 
 RegressorRace::RegressorRace(const RegressorOptions& given, uint64_t rows, uint64_t held_out, uint64_t pool)
@@ -211,12 +271,20 @@ std::string RegressorRace::text() const {
 
 std::string RegressorRace::text(const PoolTemperatures& found) const {
   const double first = found.of(0, pool_), last = found.of(pool_ - 1, pool_);
+  const double searched = std::log(found.proposed > 1 ? found.proposed : found.middle);
+  const bool is_at_edge =
+      searched > kWarmestMiddle - kMiddleStep / 2 || searched < kColdestMiddle + kMiddleStep / 2;
   return fmt::format(
-      "chosen on {}: {} (NLL of averages of {} mixtures on {} rows: {:.4f}; with temperature 1: {:.4f})",
+      "chosen on {}: {} (NLL of averages of {} mixtures on {:.0f} rows: {:.4f}; with temperature 1: "
+      "{:.4f}){}{}",
       place(),
       found.spread > 0 ? fmt::format("temperatures {:.2g} to {:.2g} of the members", first, last)
                        : fmt::format("temperature {:.2g} of all members", found.middle),
-      pool_, found.rows, found.nll, found.untouched);
+      pool_, found.rows, found.nll, found.untouched,
+      found.proposed > 1 && found.middle < found.proposed
+          ? fmt::format("; {:.2g} before the members as they are served had a say", found.proposed)
+          : "",
+      is_at_edge ? fmt::format("; {:.2g} is the edge of what is looked at", std::exp(searched)) : "");
 }
 
 }  // namespace selfnorm

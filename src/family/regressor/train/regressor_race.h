@@ -32,7 +32,10 @@ class CheckpointFields;
 struct FittedTemperature {
   double temperature = 1, nll = 0;
 };
-FittedTemperature fit_temperature(uint64_t rows, const std::function<double(double)>& nll);
+FittedTemperature fit_temperature(double rows, const std::function<double(double)>& nll);
+
+// As many rows of equal weights tell as much as these: (sum w)^2 / sum w^2 [Kish 1965].
+double effective_rows(double sum, double sum_of_squares);
 
 // The average of members, a linear pool, is wider than they are: where each is calibrated, it is too wide
 // [Ranjan and Gneiting 2010]. With some narrower than others it is a mixture of scales, whose tails can be
@@ -40,10 +43,13 @@ FittedTemperature fit_temperature(uint64_t rows, const std::function<double(doub
 //     log T_i = log T + S z_i,   z_i = sqrt(3) (2 i + 1 - M) / M,
 // T and S by the likelihood that rows have under averages of members that did not see them; each is taken
 // only where it is more than chance: 2 n (gain in nats) above 4, the chi-squared of a likelihood ratio.
+// Before rows are seen log T is normal around 0 with a standard deviation of 0.5, so few rows move it less.
 struct PoolTemperatures {
   double middle = 1, spread = 0;  // T and S
   double nll = 0, untouched = 0;  // with them, and with T = 1 and S = 0
-  uint64_t rows = 0;              // that they were fitted on; 0: none
+  double rows = 0;                // that they were fitted on (effective_rows); 0: none
+  double alone = 1;               // the T that mixtures of the averages had on the same rows, one by one
+  double proposed = 1;            // T before members as they are served had a say; 1: they had none
   double of(uint64_t i, uint64_t members) const;
 };
 // The temperatures at which mixtures are asked for the density of rows that they did not see.
@@ -55,6 +61,12 @@ struct PoolPart {
   std::vector<double> weight;  // of the rows
 };
 PoolTemperatures fit_pool(std::span<const PoolPart> parts);
+// T > 1 checked by the members as they are served, whose mean NLL of the rows that each held out is nll(T): a
+// mixture of half the epochs can be too narrow where a member is not. An average wants a smaller T than its
+// members alone; by how much, the mixtures say. So
+//     log T = min(log T, max(0, log T' - max(0, log alone - log T))),   T' the likeliest of nll,
+// and T = 1 unless T' is more than chance.
+PoolTemperatures settled(PoolTemperatures found, double rows, const std::function<double(double)>& nll);
 
 class RegressorRace {
  public:

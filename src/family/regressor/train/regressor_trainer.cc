@@ -79,7 +79,6 @@ class Ensemble final : public Members {
       member_.reset();
       if (i + 1 < race_.heats()) return;
       if (race_.is_raced()) observer_.on_note(race_.text());
-      if (race_.pools()) observer_.on_note(race_.text(temperatures()));
       return;
     }
     i -= race_.heats();
@@ -147,18 +146,19 @@ class Ensemble final : public Members {
     if (options_.ensemble == 1 && checked_ > 0)
       out.reason += fmt::format(" (kept: step {} of {}, the best on held-out rows)", kept_, taken_);
     if (checked_ > 0) out.valid_nll = check_sum_ / static_cast<double>(checked_);
-    if (race_.pools()) temper();
+    const PoolTemperatures found = race_.pools() ? settled_by_members(temperatures()) : PoolTemperatures();
+    if (race_.pools()) {
+      observer_.on_note(race_.text(found));
+      temper(found);
+    }
     const RegressorOptions& options = problem_->options();
     nlohmann::ordered_json training = nlohmann::ordered_json::parse(
         regressor_training_json(options, out.reason, train_rows_.size(), taken_));
     if (race_.is_raced()) training["race"] = race_.record();
     if (race_.pools()) {
-      const PoolTemperatures found = temperatures();
-      training["temperatures"] = {{"middle", found.middle},
-                                  {"spread", found.spread},
-                                  {"rows", found.rows},
-                                  {"valid_nll", found.nll},
-                                  {"valid_nll_at_1", found.untouched}};
+      training["temperatures"] = {{"middle", found.middle}, {"proposed", found.proposed},
+                                  {"spread", found.spread}, {"rows", std::llround(found.rows)},
+                                  {"valid_nll", found.nll}, {"valid_nll_at_1", found.untouched}};
     }
     if (!device_.empty()) training["device"] = device_;
     out.model = problem_->release();
@@ -224,8 +224,34 @@ class Ensemble final : public Members {
     return race_.temperatures(std::move(weight));
   }
 
-  void temper() {
-    const PoolTemperatures found = temperatures();
+  // Every member as it is served is asked about the rows that it was checked on.
+  PoolTemperatures settled_by_members(const PoolTemperatures& found) const {
+    std::vector<std::vector<uint64_t>> rows;
+    std::vector<uint64_t> all;
+    for (uint64_t i = 0; i < done_.size(); ++i) {
+      rows.push_back(rows_of(i).valid);
+      rows[i].resize(std::min<uint64_t>(rows[i].size(), member_rows() / done_.size() + 1));
+      all.insert(all.end(), rows[i].begin(), rows[i].end());
+    }
+    return settled(found, effective_rows(*problem_, all), [&](double temperature) {
+      double sum = 0, weights = 0;
+      for (uint64_t i = 0; i < done_.size(); ++i) {
+        double weight = 0;
+        for (const uint64_t row : rows[i]) weight += problem_->weight(row);
+        RegressorNetworks member = done_[i].copy();
+        member.temperature = temperature;
+        sum += weight * held_out_nll(*problem_, member, rows[i], member.tilt != nullptr);
+        weights += weight;
+      }
+      return sum / weights;
+    });
+  }
+  uint64_t member_rows() const {
+    constexpr uint64_t kMost[] = {500, 100, 25};  // by the dimension of y, as A(x) takes quadratures
+    return kMost[problem_->model().dimension() - 1];
+  }
+
+  void temper(const PoolTemperatures& found) {
     for (uint64_t i = 0; i < done_.size(); ++i) {
       done_[i].temperature = found.of(i, done_.size());
       const bool is_tilted =  // otherwise b = 0

@@ -1,5 +1,6 @@
 #include "family/regressor/train/regressor_race.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <boost/math/distributions/normal.hpp>
@@ -143,6 +144,7 @@ TEST(PoolTemperatures, MembersThatAgreeTakeTheVarianceOfTheTargets) {
     const PoolPart part = normal_members({0, 0, 0}, normal_quantiles(std::sqrt(variance), 400));
     const PoolTemperatures found = fit_pool({&part, 1});
     EXPECT_NEAR(std::log(found.middle), std::log(variance), 0.06) << variance;
+    EXPECT_DOUBLE_EQ(found.alone, found.middle) << variance;
     EXPECT_EQ(found.spread, 0) << variance;
     EXPECT_NEAR(found.untouched, 0.5 * std::log(2 * std::numbers::pi) + 0.5 * variance, 0.02) << variance;
     EXPECT_EQ(found.rows, 400u);
@@ -155,6 +157,7 @@ TEST(PoolTemperatures, AnAverageIsNarrowedByHowMuchItsMembersDisagree) {
   const PoolPart part = normal_members({-1.2, -0.6, 0, 0.6, 1.2}, normal_quantiles(1, 400));
   const PoolTemperatures found = fit_pool({&part, 1});
   EXPECT_LT(found.middle, 0.6);
+  EXPECT_GT(found.alone, 1.5);
   EXPECT_LT(found.nll, found.untouched - 0.01);
 }
 
@@ -179,6 +182,57 @@ TEST(PoolTemperatures, NeedEvidence) {
   EXPECT_EQ(fit_pool({&none, 1}).rows, 0u);
   const std::vector<PoolPart> many(30, few);
   EXPECT_LT(fit_pool(many).middle, 0.6);
+}
+
+// Normals of variance T: n rows of variance v have n/2 (log T + v / T) nats, the prior (log T)^2 / (2 0.25),
+// so the likeliest log T solves n (1 - v exp(-log T)) / 2 + 4 log T = 0.
+TEST(PoolTemperatures, FewRowsAreShrunkTowardsOne) {
+  const auto found = [](size_t rows) {
+    const PoolPart part = normal_members({0, 0}, normal_quantiles(std::sqrt(3), rows));
+    return fit_pool({&part, 1}).middle;
+  };
+  EXPECT_NEAR(std::log(found(2000)), std::log(3), 0.11);
+  EXPECT_NEAR(std::log(found(10)), 0.62, 0.06);  // quantiles of 10 rows have a variance of 2.76
+}
+
+// Two rows of weight 1000 among rows of 0.001 tell as much as two rows.
+TEST(PoolTemperatures, UnequalWeightsAreFewRows) {
+  PoolPart part = normal_members({0, 0}, normal_quantiles(std::sqrt(3), 100));
+  EXPECT_GT(fit_pool({&part, 1}).middle, 1.5);
+  for (size_t j = 0; j < 100; ++j) part.weight[j] = j == 18 || j == 81 ? 1000 : 0.001;
+  const PoolTemperatures found = fit_pool({&part, 1});
+  EXPECT_NEAR(found.rows, 2, 0.001);
+  EXPECT_EQ(found.middle, 1);
+  EXPECT_EQ(effective_rows(0, 0), 0);
+  EXPECT_DOUBLE_EQ(effective_rows(3 * 7, 3 * 49), 3);
+}
+
+// Of members whose rows have variance v, the NLL at T is (log T + v / T) / 2.
+TEST(PoolTemperatures, MembersHaveASayInAWiderOne) {
+  const auto of_variance = [](double v) { return [v](double t) { return 0.5 * (std::log(t) + v / t); }; };
+  const PoolTemperatures found{.middle = 2, .rows = 400, .alone = 2};
+  EXPECT_EQ(settled(found, 400, of_variance(1)).middle, 1);
+  EXPECT_EQ(settled(found, 400, of_variance(1)).proposed, 2);
+  EXPECT_NEAR(std::log(settled(found, 1000, of_variance(1.5)).middle), std::log(1.5), 0.06);
+  EXPECT_EQ(settled(found, 5, of_variance(1.5)).middle, 1);  // no more than chance
+  EXPECT_DOUBLE_EQ(settled(found, 1000, of_variance(4)).middle, 2);
+  // The average needs half of what mixtures alone did: as much less than the members.
+  PoolTemperatures cooler = found;
+  cooler.alone = 4;
+  EXPECT_NEAR(std::log(settled(cooler, 1000, of_variance(3)).middle), std::log(1.5), 0.06);
+  EXPECT_EQ(settled(cooler, 1000, of_variance(1.8)).middle, 1);
+  const PoolTemperatures narrow{.middle = 0.5, .rows = 400, .alone = 2};
+  EXPECT_EQ(settled(narrow, 1000, of_variance(3)).middle, 0.5);
+}
+
+TEST(PoolTemperatures, ALineSaysWhatMembersChangedAndWhereTheEdgeIs) {
+  RegressorOptions given;
+  const RegressorRace race(given, 500, 50, 3);
+  EXPECT_THAT(race.text({.middle = 1, .rows = 400, .proposed = 1.5}),
+              testing::HasSubstr("; 1.5 before the members as they are served had a say"));
+  EXPECT_THAT(race.text({.middle = std::exp(-1.6), .rows = 400}), testing::HasSubstr("0.2 is the edge"));
+  EXPECT_THAT(race.text({.middle = 2, .rows = 400, .proposed = 2}),
+              testing::Not(testing::AnyOf(testing::HasSubstr("edge"), testing::HasSubstr("a say"))));
 }
 
 TEST(PoolTemperatures, AreSpreadEvenly) {

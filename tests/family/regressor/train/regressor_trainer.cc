@@ -186,6 +186,12 @@ TEST(RegressorTrainer, ATemperatureIsFittedOnHeldOutRows) {
   EXPECT_EQ(cold.model.members[0].temperature, 1);
   EXPECT_LT(warm.valid_nll.value(), cold.valid_nll.value() - 0.1);
   EXPECT_LT(fit_of(warm.model).log_z_rms, 0.05);  // b is fitted to the A of that temperature
+  // Three held-out rows that weigh anything prove nothing.
+  frame.columns.push_back({.name = "w"});
+  for (uint64_t i = 0; i < 1500; ++i) frame.columns.back().number.push_back(i < 1000 || i % 160 == 0 ? 1 : 0);
+  options.temperature = true;
+  options.weight = "w";
+  EXPECT_EQ(trained().model.members[0].temperature, 1);
 }
 
 // Noise in training blurs every member; rows that an average of others did not see say so.

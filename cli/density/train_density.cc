@@ -133,7 +133,9 @@ class DensityTraining final : public Training {
     };
     SettledDensity settled = settle_normalizer(model, *audited_, options_, say);
     evaluation_ = std::move(settled.evaluation);
-    std::string kept = has_valid ? keep_proposal(model, *audited_, evaluation_) : "";
+    std::string kept = has_valid || result_.diverged
+                           ? keep_proposal(model, *audited_, evaluation_, has_valid ? "held-out" : "training")
+                           : "";
     if (!kept.empty())
       out.notes.push_back(std::move(kept));
     else if (!settled.moved.empty())

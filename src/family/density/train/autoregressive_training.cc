@@ -21,8 +21,9 @@ namespace {
 constexpr uint64_t kOrderStream = 0x0DE6, kLineStream = 0x11E5, kCheckStream = 0xC4ED;
 constexpr uint64_t kLineReports = 100, kLineChecks = 20;  // in a run
 constexpr uint64_t kMostCheckRows = 1000;
-constexpr uint64_t kCheckGrowth = 4;      // checks are at 1 + 1/kCheckGrowth times the last, until then
+constexpr uint64_t kCheckGrowth = 2;      // checks are at 1 + 1/kCheckGrowth times the last, until then
 constexpr double kCheckPrecision = 1e-3;  // of A_i
+constexpr uint64_t kWarmEpochs = 5;       // at most, and
 constexpr double kWarmUp = 0.05;          // share of the steps in which the mixtures are trained alone
 constexpr double kAverage = 0.998;        // decay of the moving average
 constexpr double kDefence = 0.1;          // weight of the broad component in what draws are from
@@ -55,7 +56,8 @@ AutoregressiveTraining::AutoregressiveTraining(const DensityProblem& problem, Au
       adam_(std::as_const(energy_).parameters().size(), options_.clip, options_.weight_decay),
       objective_(make_candidate_objective(options_.objective)),
       gradient_parts_(energy_.blocks().parts(adam_.gradient)),
-      warm_steps_(static_cast<uint64_t>(kWarmUp * static_cast<double>(options_.steps))),
+      warm_steps_(std::min(static_cast<uint64_t>(kWarmUp * static_cast<double>(options_.steps)),
+                           kWarmEpochs * minibatches_.per_epoch())),
       each_(std::max<uint64_t>(1, options_.samples / minibatches_.size())) {
   std::vector<float> rows;
   problem_.read(train_rows, rows);
@@ -268,7 +270,10 @@ Check AutoregressiveTraining::check(Progress& progress) {
       std::ranges::copy(own, energy_.of_column(i, std::span(best_)).begin());
     }
     if (plan_.keeps_best) {
-      idle_[i] = is_kept ? 0 : idle_[i] + 1;
+      if (is_kept)
+        idle_[i] = 0;
+      else if (taken_ > 2 * kRamp)
+        idle_[i] += 1;  // rates have risen
       if (is_kept) least_[i] = nll;
     }
     sum += least_[i];

@@ -370,13 +370,16 @@ class LineRace final : public Members {
 
 }  // namespace
 
+bool can_race_lines(const DensityOptions& options, uint32_t columns) {
+  return options.energy == "auto" && options.objective == "snl" && options.proposal == "auto" &&
+         options.base == "auto" && options.lower.empty() && columns >= kLeastRacing && columns <= kMostRacing;
+}
+
 bool races_lines(const DensityOptions& options, const DensityProblem& problem, uint64_t rows,
                  uint64_t held_out) {
-  const uint32_t columns = problem.energy().dimension();
-  return options.energy == "auto" && options.objective == "snl" && options.proposal == "auto" &&
-         options.base == "auto" && problem.space().is_real() && problem.space().wraps.empty() &&
-         options.lower.empty() && !problem.has_intervals() && columns >= kLeastRacing &&
-         columns <= kMostRacing && rows >= kLeastTrained && held_out >= kLeastHeldOut;
+  return can_race_lines(options, problem.energy().dimension()) && problem.space().is_real() &&
+         problem.space().wraps.empty() && !problem.has_intervals() && rows >= kLeastTrained &&
+         held_out >= kLeastHeldOut;
 }
 
 DensityResult race_lines(Problem& other, DensityProblem& problem, const DensityOptions& given,

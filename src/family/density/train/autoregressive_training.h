@@ -103,6 +103,8 @@ class AutoregressiveTraining final : public Problem {
   Terms terms_;
 };
 
+// Whether options allow the race that follows; rows may not.
+bool can_race_lines(const DensityOptions& options, uint32_t columns);
 // Whether these rows and options, which leave the energy to the data, race one against `problem.energy()`.
 bool races_lines(const DensityOptions& options, const DensityProblem& problem, uint64_t rows,
                  uint64_t held_out);

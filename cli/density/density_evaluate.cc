@@ -48,8 +48,12 @@ Level raw_level(const DensityModel& model) {
           normalizer_doubt(model)};
 }
 
-Level level_with(const LogZEstimate& z) {
-  return {z.method, fmt::format("{}, log Z {} in [{}, {}]", z.method, z.value, z.low, z.high), z, ""};
+Level level_with(const DensityModel& model, const LogZEstimate& z) {
+  const bool has_lines = model.energy->record().kind == "autoregressive";
+  return {z.method,
+          has_lines ? fmt::format("{}, of the integrals of every row", z.method)
+                    : fmt::format("{}, log Z {} in [{}, {}]", z.method, z.value, z.low, z.high),
+          z, ""};
 }
 
 // That of the end of training, when it could be trusted and nothing else is asked for: it is found in the
@@ -73,7 +77,7 @@ JudgedLogZ known_log_z(const DensityModel& model, const DensityEvaluationOptions
 Level exact_level(const DensityModel& model, const DensityEvaluationOptions& options) {
   const auto [z, distrust] = known_log_z(model, options);
   if (!distrust.empty()) throw Error("--exact: " + distrust);
-  return level_with(z);
+  return level_with(model, z);
 }
 
 double stored_ratio(const DensityModel& model) {
@@ -85,11 +89,13 @@ double stored_ratio(const DensityModel& model) {
 Level default_level(const DensityModel& model, const DensityEvaluationOptions& options) {
   if (stored_ratio(model) <= kLargeRms) return raw_level(model);
   const auto [z, distrust] = known_log_z(model, options);
-  return distrust.empty() ? level_with(z) : raw_level(model);
+  return distrust.empty() ? level_with(model, z) : raw_level(model);
 }
 
-// The likelihood of a row with intervals is a mass.
-void note_intervals(const RowScores& scores) {
+// The likelihood of a row with intervals is a mass; rows may have integrals of their own.
+void note_errors(const RowScores& scores) {
+  if (scores.line_error > 0)
+    note(fmt::format("the integrals of every row are known to +-{:.2g} or better", scores.line_error));
   if (scores.intervals == 0) return;
   note(fmt::format("{} rows have intervals: the log of their mass there, known to +-{:.2g} (95%) or better",
                    grouped(scores.intervals), scores.largest_error));
@@ -137,21 +143,19 @@ int score_points(const Arguments& arguments) {
   Json head = {{"kind", level.kind}};
   if (level.log_z) head["log_z"] = log_z_json(*level.log_z);
   RowSheet sheet(arguments.common.json, "# " + level.description, head);
-  const DensityScorer scorer(model, *points, level.log_z);
+  const DensityScorer scorer(model, *points, level.log_z, arguments.log_z.precision);
   std::vector<uint64_t> rows;
   RowScores known;
   for (uint64_t begin = 0; begin < points->rows(); begin += rows.size()) {
     rows.resize(std::min(kRowsAtOnce, points->rows() - begin));
     std::iota(rows.begin(), rows.end(), begin);
     const RowScores scores = scorer(rows);
-    known.intervals += scores.intervals;
-    known.doubtful_intervals += scores.doubtful_intervals;
-    known.largest_error = std::max(known.largest_error, scores.largest_error);
+    known.note(scores);
     for (size_t i = 0; i < rows.size(); ++i)
       sheet.row({{"row", points->number(rows[i])}, {"log_prob", scores.log_p[i]}, {"", level.kind}});
   }
   sheet.finish();
-  if (!arguments.common.quiet) note_intervals(known);
+  if (!arguments.common.quiet) note_errors(known);
   return 0;
 }
 
@@ -172,11 +176,13 @@ int predict_points(const Arguments& arguments) {
   const auto [z, distrust] = known_log_z(model, arguments.log_z);
   const bool is_trusted = distrust.empty();
   const std::string kind = is_trusted ? z.method : "raw";
-  const RowScores found = DensityScorer(model, *points, is_trusted ? std::optional(z) : std::nullopt).all();
+  const RowScores found =
+      DensityScorer(model, *points, is_trusted ? std::optional(z) : std::nullopt, arguments.log_z.precision)
+          .all();
   const std::vector<double>& score = found.log_p;
   if (!is_trusted && !arguments.common.quiet)
     warning(fmt::format("log-densities are right up to a constant: {}", distrust));
-  if (!arguments.common.quiet) note_intervals(found);
+  if (!arguments.common.quiet) note_errors(found);
 
   std::vector<uint64_t> order(score.size()), rank(score.size());
   std::iota(order.begin(), order.end(), uint64_t{0});

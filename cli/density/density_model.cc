@@ -192,11 +192,16 @@ std::string density_table(const std::vector<DensityRow>& rows) {
     const DensityEvaluation& e = evaluation;  // what lambdas can capture
     const auto trusted = [&e](double value) { return e.is_trusted ? decimal_or_power(value) : "-"; };
     const auto interval = [&e](bool is_shown, double low, double high) {
-      return is_shown && has_interval(e.log_z) ? fmt::format("[{:.4f}, {:.4f}]", low, high) : "-";
+      return is_shown && has_interval(e.log_z)
+                 ? fmt::format("[{}, {}]", decimal_or_power(low), decimal_or_power(high))
+                 : "-";
     };
     cells.push_back({name, grouped(e.rows), trusted(e.nll), decimal_or_power(e.nll_error),
                      interval(e.is_trusted, e.nll_low, e.nll_high), trusted(e.snl_bound),
-                     decimal_or_power(e.nll_b), decimal_or_power(e.b), trusted(-e.log_ratio),
+                     decimal_or_power(e.nll_b), decimal_or_power(e.b),
+                     e.rms == std::abs(e.log_ratio)
+                         ? trusted(-e.log_ratio)
+                         : fmt::format("{} (rms {})", trusted(-e.log_ratio), trusted(e.rms)),
                      trusted(e.log_z.value), interval(true, e.log_z.low, e.log_z.high), e.log_z.method,
                      is_sampled(e.log_z) ? fmt::format("{:.1f}", e.log_z.effective) : "-"});
     if (e.intervals > 0)

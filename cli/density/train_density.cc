@@ -10,7 +10,9 @@
 #include "density/density_model.h"
 #include "family/density/density_evaluation.h"
 #include "family/density/density_section.h"
+#include "family/density/train/autoregressive_training.h"
 #include "family/density/train/density_trainer.h"
+#include "model/energy/autoregressive_energy.h"
 #include "model/energy/make_energy.h"
 #include "objective/registry.h"
 #include "output.h"
@@ -68,13 +70,30 @@ TrainingPoints read_points(const Arguments& arguments) {
   return out;
 }
 
+constexpr double kLineCopies = 26;  // of the parameters of lines, in memory at most; measured at 500 columns
+
+// Of columns with networks that differ in their inputs alone: 1, 1, 2, 3, ...
+double line_parameters(const std::string& word, double columns) {
+  EnergyPlan plan;
+  plan.word = word;
+  plan.dimension = 1;
+  const auto one = make_energy(plan);
+  const double width = dynamic_cast<const AutoregressiveEnergy&>(*one).shape().features.front();
+  return columns * static_cast<double>(std::as_const(*one).parameters().size()) +
+         width * (columns - 1) * (columns - 2) / 2;
+}
+
 // Of the networks and their draws; families have a parameter a statistic, of pairs of columns at the most.
 RunNeeds needs_of(const DensityOptions& given, const PointSource& points) {
   const DensityOptions options = resolved_steps(given);
   const std::string word = options.energy == "auto" ? EnergyPlan().word : options.energy;
   const double d = points.columns();
-  double parameters = d * (d + 1), widths = 0;
-  if (word.starts_with("mlp") || word.starts_with("rbm") || word.starts_with("autoregressive")) {
+  double parameters = d * (d + 1), widths = 0, copies = 6;
+  if (is_autoregressive(word)) {
+    parameters = line_parameters(word, d);
+    widths = parameters / d;
+    copies = kLineCopies;
+  } else if (word.starts_with("mlp") || word.starts_with("rbm")) {
     EnergyPlan plan;
     plan.word = word;
     plan.dimension = points.columns();
@@ -88,13 +107,25 @@ RunNeeds needs_of(const DensityOptions& given, const PointSource& points) {
   constexpr double kProduct = 0.05;  // of a matrix product, in the operations of RunNeeds
   const bool has_steps =
       objective_entry(options.objective).seam != ObjectiveSeam::proposal && !is_exponential_family(word);
-  return {.what = fmt::format("{} columns with --samples {} and --batch {}", grouped(points.columns()),
-                              grouped(options.samples), grouped(options.batch)),
-          .memory = sizeof(float) * (6 * parameters + rows * (2 * d + std::min(widths, 8192.0))),
-          .checkpoint = sizeof(float) * 5 * parameters,
-          .model = sizeof(float) * parameters,
-          .operations = has_steps ? kProduct * 3 * static_cast<double>(options.steps) * rows * parameters : 0,
-          .advice = "use a smaller --samples, --batch or --energy"};
+  RunNeeds needs{
+      .what = fmt::format("{} columns with --samples {} and --batch {}", grouped(points.columns()),
+                          grouped(options.samples), grouped(options.batch)),
+      .memory = sizeof(float) * (copies * parameters + rows * (2 * d + std::min(widths, 8192.0))),
+      .checkpoint = sizeof(float) * 5 * parameters,
+      .model = sizeof(float) * parameters,
+      .operations = has_steps ? kProduct * 3 * static_cast<double>(options.steps) * rows * parameters : 0,
+      .advice = "use a smaller --samples, --batch or --energy"};
+  if (given.energy == "auto" && can_race_lines(given, points.columns())) {
+    DensityOptions lines = given;
+    lines.energy = "autoregressive";
+    const RunNeeds other = needs_of(lines, points);
+    needs.memory = std::max(needs.memory, other.memory);
+    needs.checkpoint += other.model;  // which has what is kept of them
+    needs.checkpoint = std::max(needs.checkpoint, other.checkpoint);
+    needs.model = std::max(needs.model, other.model);
+    needs.operations += other.operations;
+  }
+  return needs;
 }
 
 class DensityTraining final : public Training {
@@ -133,7 +164,9 @@ class DensityTraining final : public Training {
     };
     SettledDensity settled = settle_normalizer(model, *audited_, options_, say);
     evaluation_ = std::move(settled.evaluation);
-    std::string kept = has_valid ? keep_proposal(model, *audited_, evaluation_) : "";
+    std::string kept = has_valid || result_.diverged
+                           ? keep_proposal(model, *audited_, evaluation_, has_valid ? "held-out" : "training")
+                           : "";
     if (!kept.empty())
       out.notes.push_back(std::move(kept));
     else if (!settled.moved.empty())

@@ -52,7 +52,7 @@ void Lbfgs<Real>::start(std::vector<Real> x) {
   state_ = {};
   hessian_.forget();
   reason_.clear();
-  stuck_ = false;
+  stuck_ = is_accepting_ = false;
   state_.gradient.resize(x.size());
   state_.x = std::move(x);
   state_.value = evaluate(state_.x, state_.gradient);

@@ -53,8 +53,23 @@ TEST(DensityAutoregressive, EveryCommandTakesIt) {
   EXPECT_NEAR(off, 0.1, 0.05);
   EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["energy"]["kind"], "autoregressive");
   EXPECT_EQ(folder.run({"predict", "run", "test.csv", "--top", "3"}).code, 0);
+  EXPECT_NE(folder.run({"evaluate", "run", "test.csv"}).out.find("(rms "), std::string::npos);
+  EXPECT_NE(folder.run({"score", "run", "test.csv", "--exact", "--precision", "1e-6"}).err.find("integrals"),
+            std::string::npos);
   expect_user_error(folder.run({"sample", "run", "-n", "5", "--method", "hmc"}), "lines");
   expect_user_error(folder.run({"evaluate", "run", "test.csv", "--method", "annealed"}), "quadrature");
+}
+
+TEST(DensityAutoregressive, ALostColumnIsADivergence) {
+  const Folder folder;
+  write_exponential_curve(folder, "data.csv", 400, 1);
+  const Outcome lost =
+      folder.run({"train", "density", "data.csv", "--out", "run", "--energy", "autoregressive:24",
+                  "--proposal", "gaussian", "--hold-out", "0", "--steps", "200", "--learning-rate", "1e6"});
+  EXPECT_EQ(lost.code, 3) << lost.err;
+  EXPECT_NE(lost.err.find("infinite or NaN"), std::string::npos) << lost.err;
+  const auto judged = folder.run({"evaluate", "run", "data.csv", "--json"}).json();
+  EXPECT_LT(judged["nll"].get<double>(), 2);  // a Gaussian's is below 1
 }
 
 TEST(DensityAutoregressive, WhatDoesNotFitItIsSaid) {

@@ -19,7 +19,25 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kRows = 8192;  // of a block
+constexpr uint64_t kRows = 8192;          // of a block
+constexpr double kFarthestNumber = 1e12;  // standardised; energies of what is beyond it may be none
+
+// Of a row without a score: its values, where they are beyond what networks in single precision can see.
+[[noreturn]] void fail_without_score(const DensityModel& model, std::span<const float> x,
+                                     std::span<const float> u, uint64_t row, double score) {
+  for (size_t i = 0; i < u.size(); ++i) {
+    if (std::abs(static_cast<double>(u[i])) <= kFarthestNumber) continue;
+    throw_error(
+        "row {} (from 0): the value {} of column {} is too far from the training data to have a likelihood "
+        "(more than {:g} {}); correct it, or leave the row out",
+        row, x[i], i < model.feature_names.size() ? "'" + model.feature_names[i] + "'" : std::to_string(i),
+        kFarthestNumber, model.standardisation.mean.empty() ? "in size" : "standard deviations");
+  }
+  throw_error(
+      "row {} (from 0) has the score {}; expected a finite number: the model is damaged, or its training "
+      "diverged",
+      row, score);
+}
 
 // s(u) of rows in the units of the data; -inf outside the support.
 void raw_scores(const DensityModel& model, const Points& x, uint64_t first_row, std::span<double> s) {
@@ -30,11 +48,7 @@ void raw_scores(const DensityModel& model, const Points& x, uint64_t first_row, 
   const Support support = model.energy->support();
   for (uint64_t i = 0; i < x.rows; ++i) {
     if (!contains(support, standardised.row(i))) s[i] = -kInfinity;
-    if (s[i] < kInfinity) continue;
-    throw_error(
-        "row {} (from 0) has the score {}; expected a finite number: the model is damaged, or its training "
-        "diverged",
-        first_row + i, s[i]);
+    if (!(s[i] < kInfinity)) fail_without_score(model, x.row(i), standardised.row(i), first_row + i, s[i]);
   }
 }
 
@@ -50,12 +64,13 @@ LineSum line_sum_of(const AutoregressiveEnergy& lines, const DensityModel& model
   return line_sum(lines, {u.data(), x.rows, x.columns}, precision);
 }
 
-// s <- s - R(x), with which log Z is 0; nothing for other energies.
-void subtract_lines(const DensityModel& model, const Points& x, std::span<double> s) {
+// s <- s - R(x), with which log Z is 0; nothing for other energies. The largest error of R.
+double subtract_lines(const DensityModel& model, const Points& x, double precision, std::span<double> s) {
   const AutoregressiveEnergy* lines = lines_of(model);
-  if (lines == nullptr) return;
-  const LineSum sum = line_sum_of(*lines, model, x, DensityEvaluationOptions{}.precision);
+  if (lines == nullptr) return 0;
+  const LineSum sum = line_sum_of(*lines, model, x, precision);
   for (size_t i = 0; i < s.size(); ++i) s[i] -= sum.value[i];
+  return sum.error.empty() ? 0 : std::ranges::max(sum.error);
 }
 
 double log_volume(const DensityModel& model) {
@@ -289,7 +304,7 @@ SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, c
   model.normalizer_kind = "estimated";
   e.nll_b = e.nll;
   e.snl_bound = -e.nll;
-  e.log_ratio = 0;
+  e.log_ratio = e.rms = 0;
   return out;
 }
 
@@ -323,7 +338,7 @@ std::string weaken(DensityModel& model, const PointSource& held_out, DensityEval
     model.normalizer_kind = "estimated";
     found.nll_b = found.nll;
     found.snl_bound = -found.nll;
-    found.log_ratio = 0;
+    found.log_ratio = found.rms = 0;
     settled = std::move(found);
     return fmt::format(
         "log Z of the energy is not to be trusted; that of {:.1f} of it is, and that is the model: NLL "
@@ -336,7 +351,8 @@ std::string weaken(DensityModel& model, const PointSource& held_out, DensityEval
 
 }  // namespace
 
-std::string keep_proposal(DensityModel& model, const PointSource& held_out, DensityEvaluation& settled) {
+std::string keep_proposal(DensityModel& model, const PointSource& held_out, DensityEvaluation& settled,
+                          const std::string& rows) {
   const auto* tilted = dynamic_cast<const TiltedEnergy*>(model.energy.get());
   const bool tilts_proposal =
       tilted != nullptr && model.base == model.proposal && tilted->tilt().record().kind != "zero";
@@ -345,15 +361,15 @@ std::string keep_proposal(DensityModel& model, const PointSource& held_out, Dens
   plain.energy = std::make_unique<TiltedEnergy>(make_zero_energy(model.dimension()), model.proposal);
   plain.proposal = model.proposal;
   plain.standardisation = model.standardisation;
-  const std::string weak = settled.is_trusted ? "" : weaken(model, held_out, settled);
+  const std::string weak = settled.is_trusted || !tilts_proposal ? "" : weaken(model, held_out, settled);
   DensityEvaluation base = evaluate_density(plain, held_out, {});
   if (!base.is_trusted || (settled.is_trusted && settled.nll <= base.nll)) return weak;
   std::string text =
       settled.is_trusted
           ? fmt::format(
-                "the energy gained nothing on held-out rows (NLL {:.4f}, its proposal alone {:.4f}): the "
+                "the energy gained nothing on {} rows (NLL {:.6g}, its proposal alone {:.4f}): the "
                 "model is the proposal",
-                settled.nll, base.nll)
+                rows, settled.nll, base.nll)
           : fmt::format("log Z of the energy is not to be trusted: the model is its proposal, NLL {:.4f}",
                         base.nll);
   model.energy = std::move(plain.energy);
@@ -365,7 +381,7 @@ std::string keep_proposal(DensityModel& model, const PointSource& held_out, Dens
 }
 
 std::vector<double> density_scores(const DensityModel& model, const Points& x,
-                                   const std::optional<LogZEstimate>& log_z) {
+                                   const std::optional<LogZEstimate>& log_z, double precision) {
   check_columns(model, x.columns);
   std::vector<double> out(x.rows);
   const double volume = log_volume(model);
@@ -373,15 +389,26 @@ std::vector<double> density_scores(const DensityModel& model, const Points& x,
     const uint64_t end = std::min(x.rows, first + kRows);
     const std::span<double> part = std::span(out).subspan(first, end - first);
     raw_scores(model, x.slice(first, end), first, part);
-    if (log_z) subtract_lines(model, x.slice(first, end), part);
+    if (log_z) subtract_lines(model, x.slice(first, end), precision, part);
   }
   for (double& s : out) s = (log_z ? log_z->log_prob(s) : s - model.log_normalizer) - volume;
   return out;
 }
 
+void RowScores::note(const RowScores& more) {
+  intervals += more.intervals;
+  doubtful_intervals += more.doubtful_intervals;
+  largest_error = std::max(largest_error, more.largest_error);
+  line_error = std::max(line_error, more.line_error);
+}
+
 DensityScorer::DensityScorer(const DensityModel& model, const PointSource& data,
-                             std::optional<LogZEstimate> log_z)
-    : model_(model), data_(data), log_z_(std::move(log_z)), measure_(interval_measure(model, data)) {
+                             std::optional<LogZEstimate> log_z, double precision)
+    : model_(model),
+      data_(data),
+      log_z_(std::move(log_z)),
+      precision_(precision),
+      measure_(interval_measure(model, data)) {
   check_columns(model, data.columns());
 }
 
@@ -392,7 +419,7 @@ RowScores DensityScorer::operator()(std::span<const uint64_t> rows) const {
   if (log_z_ && lines_of(model_) != nullptr) {
     std::vector<float> x(rows.size() * data_.columns());
     data_.read(rows, x);
-    subtract_lines(model_, {x.data(), rows.size(), data_.columns()}, out.log_p);
+    out.line_error = subtract_lines(model_, {x.data(), rows.size(), data_.columns()}, precision_, out.log_p);
   }
   for (double& s : out.log_p) s = (log_z_ ? log_z_->log_prob(s) : s - model_.log_normalizer) - volume;
   out.intervals = masses.size();
@@ -409,9 +436,7 @@ RowScores DensityScorer::all() const {
   for_row_blocks(data_, [&](std::span<const uint64_t> rows) {
     const RowScores some = (*this)(rows);
     out.log_p.insert(out.log_p.end(), some.log_p.begin(), some.log_p.end());
-    out.intervals += some.intervals;
-    out.doubtful_intervals += some.doubtful_intervals;
-    out.largest_error = std::max(out.largest_error, some.largest_error);
+    out.note(some);
   });
   return out;
 }

@@ -56,23 +56,29 @@ SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, c
 // An energy that tilts its proposal and whose log Z is not to be trusted becomes a smaller one whose log Z
 // is, where that can be found. Where it is not better than its proposal on rows held out of training, or
 // cannot be told, the model becomes the proposal. The text says so; otherwise it is empty. `settled` is of
-// these rows.
-std::string keep_proposal(DensityModel& model, const PointSource& held_out, DensityEvaluation& settled);
+// these rows, which `rows` names: "training" ones where nothing was held out.
+std::string keep_proposal(DensityModel& model, const PointSource& held_out, DensityEvaluation& settled,
+                          const std::string& rows = "held-out");
 // log p(x_i) with b or with this log Z, in the units of the data: what `score` prints; -inf outside the
-// support.
+// support. `precision` is the target of the error of integrals that rows have of their own.
 std::vector<double> density_scores(const DensityModel& model, const Points& x,
-                                   const std::optional<LogZEstimate>& log_z = std::nullopt);
+                                   const std::optional<LogZEstimate>& log_z = std::nullopt,
+                                   double precision = DensityEvaluationOptions{}.precision);
 
 // The same of rows of `data`, with the masses of those that have intervals.
 struct RowScores {
   std::vector<double> log_p;
   uint64_t intervals = 0, doubtful_intervals = 0;
   double largest_error = 0;  // of a log-mass
+  double line_error = 0;     // the largest of the integrals that rows have of their own
+
+  void note(const RowScores& more);  // of all of them, all but the scores
 };
 class DensityScorer {
  public:
   // Keeps references.
-  DensityScorer(const DensityModel& model, const PointSource& data, std::optional<LogZEstimate> log_z = {});
+  DensityScorer(const DensityModel& model, const PointSource& data, std::optional<LogZEstimate> log_z = {},
+                double precision = DensityEvaluationOptions{}.precision);
 
   RowScores operator()(std::span<const uint64_t> rows) const;
   RowScores all() const;
@@ -81,6 +87,7 @@ class DensityScorer {
   const DensityModel& model_;
   const PointSource& data_;
   std::optional<LogZEstimate> log_z_;
+  double precision_;
   std::optional<IntervalMeasure> measure_;
 };
 

@@ -20,8 +20,10 @@ namespace {
 
 constexpr uint64_t kOrderStream = 0x0DE6, kLineStream = 0x11E5, kCheckStream = 0xC4ED;
 constexpr uint64_t kLineReports = 100, kLineChecks = 20;  // in a run
-constexpr uint64_t kMostCheckRows = 1000, kUsableRows = 8;
+constexpr uint64_t kMostCheckRows = 1000;
+constexpr uint64_t kCheckGrowth = 2;      // checks are at 1 + 1/kCheckGrowth times the last, until then
 constexpr double kCheckPrecision = 1e-3;  // of A_i
+constexpr uint64_t kWarmEpochs = 5;       // at most, and
 constexpr double kWarmUp = 0.05;          // share of the steps in which the mixtures are trained alone
 constexpr double kAverage = 0.998;        // decay of the moving average
 constexpr double kDefence = 0.1;          // weight of the broad component in what draws are from
@@ -54,7 +56,8 @@ AutoregressiveTraining::AutoregressiveTraining(const DensityProblem& problem, Au
       adam_(std::as_const(energy_).parameters().size(), options_.clip, options_.weight_decay),
       objective_(make_candidate_objective(options_.objective)),
       gradient_parts_(energy_.blocks().parts(adam_.gradient)),
-      warm_steps_(static_cast<uint64_t>(kWarmUp * static_cast<double>(options_.steps))),
+      warm_steps_(std::min(static_cast<uint64_t>(kWarmUp * static_cast<double>(options_.steps)),
+                           kWarmEpochs * minibatches_.per_epoch())),
       each_(std::max<uint64_t>(1, options_.samples / minibatches_.size())) {
   std::vector<float> rows;
   problem_.read(train_rows, rows);
@@ -63,7 +66,8 @@ AutoregressiveTraining::AutoregressiveTraining(const DensityProblem& problem, Au
   average_ = best_ = theta_;
   least_.assign(energy_.dimension(), INFINITY);
   idle_.assign(energy_.dimension(), 0);
-  problem_.read(first_of(valid_rows, kMostCheckRows, options_.seed), held_out_);
+  problem_.read(first_of(valid_rows.empty() ? train_rows : valid_rows, kMostCheckRows, options_.seed),
+                checked_);
   passes_.reserve(energy_.dimension());
   for (uint32_t i = 0; i < energy_.dimension(); ++i) {
     passes_.emplace_back(energy_.networks(i));
@@ -73,9 +77,24 @@ AutoregressiveTraining::AutoregressiveTraining(const DensityProblem& problem, Au
   plan_.epoch = minibatches_.per_epoch();
   plan_.schedule = options_.schedule;
   plan_.report_every = std::max<uint64_t>(1, plan_.steps / kLineReports);
-  plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / kLineChecks);
-  plan_.checks = plan_.keeps_best = !held_out_.empty();
+  plan_.check_every = std::max<uint64_t>(1, plan_.steps / kLineChecks);
+  plan_.checks = true;
+  plan_.keeps_best = !valid_rows.empty();
   plan_.patience = options_.patience;
+  for (uint64_t at = 0; at < plan_.steps; check_steps_.push_back(std::min(at, plan_.steps)))
+    at += std::min(plan_.check_every, std::max(plan_.epoch, at / kCheckGrowth));
+}
+
+// What a column was at its start stays the best there is until it is better than that.
+Step AutoregressiveTraining::begin() {
+  for (uint32_t i = 0; i < energy_.dimension(); ++i) least_[i] = checked_nll(i);
+  return {};
+}
+
+Due AutoregressiveTraining::due(uint64_t steps_taken) const {
+  if (steps_taken == 0) return {};
+  const bool is_check = std::ranges::binary_search(check_steps_, steps_taken);
+  return {.report = is_check || steps_taken % plan_.report_every == 0, .check = is_check};
 }
 
 void AutoregressiveTraining::read(uint64_t at) {
@@ -99,7 +118,9 @@ Step AutoregressiveTraining::gradient(uint64_t at) {
     std::ranges::fill(own, 0.0f);
     idle_[i] = INFINITY;
     observer_.on_warning(
-        fmt::format("the loss of column {} became infinite or NaN at step {}: it stays at its best", i, at));
+        fmt::format("the loss of column {} became infinite or NaN at step {}: it is trained no further, and "
+                    "what is kept of it is its best on {} rows before that, or its start",
+                    i, at, plan_.keeps_best ? "held-out" : "training"));
   }
   if (std::ranges::all_of(idle_, [](double checks) { return std::isinf(checks); })) return Step::diverged();
   return adam_.is_finite(terms_.loss) ? Step{} : Step::diverged();
@@ -230,30 +251,36 @@ double AutoregressiveTraining::column_nll(uint32_t column, const Points& rows) c
   return sum / static_cast<double>(rows.rows);
 }
 
+double AutoregressiveTraining::checked_nll(uint32_t column) const {
+  try {
+    return column_nll(column, {checked_.data(), checked_.size() / energy_.dimension(), energy_.dimension()});
+  } catch (const Error&) {  // scores that are not finite
+    return INFINITY;
+  }
+}
+
 Check AutoregressiveTraining::check(Progress& progress) {
   use(average_);
-  const uint32_t d = energy_.dimension();
-  const Points rows{held_out_.data(), held_out_.size() / d, d};
   double sum = problem_.standardisation().log_volume();
-  for (uint32_t i = 0; i < d; ++i) {
-    double nll = INFINITY;
-    try {
-      if (!is_done(i)) nll = column_nll(i, rows);
-    } catch (const Error&) {  // scores that are not finite
-    }
-    if (nll < least_[i]) {
-      least_[i] = nll;
-      idle_[i] = 0;
+  for (uint32_t i = 0; i < energy_.dimension(); ++i) {
+    const double nll = is_done(i) ? INFINITY : checked_nll(i);
+    const bool is_kept = nll < least_[i];
+    if (is_kept) {
       const std::span<const float> own = energy_.of_column(i, std::span<const float>(average_));
       std::ranges::copy(own, energy_.of_column(i, std::span(best_)).begin());
-    } else {
-      idle_[i] += 1;
+    }
+    if (plan_.keeps_best) {
+      if (is_kept)
+        idle_[i] = 0;
+      else if (taken_ > 2 * kRamp)
+        idle_[i] += 1;  // rates have risen
+      if (is_kept) least_[i] = nll;
     }
     sum += least_[i];
   }
   use(theta_);
   if (!std::isfinite(sum)) return {.is_usable = false};
-  progress.valid_nll = sum;
+  if (plan_.keeps_best) progress.valid_nll = sum;
   return {.criterion = sum};
 }
 
@@ -261,17 +288,6 @@ double AutoregressiveTraining::nll(const Points& rows) const {
   double sum = problem_.standardisation().log_volume();
   for (uint32_t i = 0; i < energy_.dimension(); ++i) sum += column_nll(i, rows);
   return sum;
-}
-
-bool AutoregressiveTraining::is_usable() {
-  const Points few{points_.data(), std::min<uint64_t>(kUsableRows, rows_.size()), energy_.dimension()};
-  try {
-    for (uint32_t i = 0; i < energy_.dimension(); ++i)
-      if (!std::isfinite(column_nll(i, few))) return false;
-  } catch (const Error&) {
-    return false;
-  }
-  return true;
 }
 
 std::string AutoregressiveTraining::remedy() const {
@@ -316,6 +332,7 @@ class LineRace final : public Members {
   void finish(uint64_t i, const RunOutcome& outcome) override {
     if (i > 0) return;
     lines_.finish();
+    lost_ = lines_.lost();
     theta_.assign(energy_->parameters().begin(), energy_->parameters().end());
     std::vector<float> rows;
     problem_.read(valid_rows_, rows);
@@ -330,12 +347,14 @@ class LineRace final : public Members {
     if (finished == 0) return;
     fields("lines.theta", theta_);
     fields("lines.nll", nll_);
+    fields("lines.lost", lost_);
     if (!fields.reads()) return;
     std::ranges::copy(theta_, energy_->parameters().begin());
     energy_->parameters_changed();
   }
 
   double nll() const { return nll_; }
+  uint64_t lost() const { return lost_; }
   std::unique_ptr<AutoregressiveEnergy> release() { return std::move(energy_); }
 
  private:
@@ -346,17 +365,21 @@ class LineRace final : public Members {
   AutoregressiveTraining lines_;
   std::vector<float> theta_;
   double nll_ = INFINITY;
+  uint64_t lost_ = 0;  // columns
 };
 
 }  // namespace
 
+bool can_race_lines(const DensityOptions& options, uint32_t columns) {
+  return options.energy == "auto" && options.objective == "snl" && options.proposal == "auto" &&
+         options.base == "auto" && options.lower.empty() && columns >= kLeastRacing && columns <= kMostRacing;
+}
+
 bool races_lines(const DensityOptions& options, const DensityProblem& problem, uint64_t rows,
                  uint64_t held_out) {
-  const uint32_t columns = problem.energy().dimension();
-  return options.energy == "auto" && options.objective == "snl" && options.proposal == "auto" &&
-         options.base == "auto" && problem.space().is_real() && problem.space().wraps.empty() &&
-         options.lower.empty() && !problem.has_intervals() && columns >= kLeastRacing &&
-         columns <= kMostRacing && rows >= kLeastTrained && held_out >= kLeastHeldOut;
+  return can_race_lines(options, problem.energy().dimension()) && problem.space().is_real() &&
+         problem.space().wraps.empty() && !problem.has_intervals() && rows >= kLeastTrained &&
+         held_out >= kLeastHeldOut;
 }
 
 DensityResult race_lines(Problem& other, DensityProblem& problem, const DensityOptions& given,
@@ -387,7 +410,7 @@ DensityResult race_lines(Problem& other, DensityProblem& problem, const DensityO
   record_training(options, "the autoregressive energy was better on held-out rows", run_of.train_rows.size(),
                   outcome.last, out.model);
   out.take(std::move(outcome));
-  out.diverged = false;
+  out.diverged = race.lost() > 0;
   return out;
 }
 
@@ -407,8 +430,15 @@ DensityResult train_autoregressive(const PointSource& data, std::span<const uint
   DensityResult out;
   if (outcome.ending != Ending::interrupted) {
     training.finish();
+    if (const uint64_t lost = training.lost(); lost > 0 && outcome.ending == Ending::complete) {
+      outcome.ending = Ending::diverged;
+      outcome.reason =
+          fmt::format("the loss of {} of {} columns became infinite or NaN, and {}; try {}", lost,
+                      energy->dimension(), outcome.reason, with_options(training.remedy()));
+    }
     if (outcome.best && *outcome.kept < outcome.steps)
-      outcome.reason += fmt::format(" (kept: step {}, the best on held-out rows)", *outcome.kept);
+      outcome.reason += fmt::format(" (kept: the best of every column on held-out rows, the last at step {})",
+                                    *outcome.kept);
     out.choice = problem.choice();
     const DensityOptions resolved = problem.options();
     out.model = problem.release();

@@ -5,9 +5,11 @@
 // kept is the moving average of the parameters, of every column for itself: log p is a sum over the columns,
 // and the best networks of one are not found when those of another are. So the criterion is sum_i min over
 // checks of the held-out NLL of x_i given x_<i, with A_i by quadrature; a column that has not gained for
-// `patience` checks is not trained further, nor is one whose loss became infinite or NaN.
+// `patience` checks is not trained further, nor is one whose loss became infinite or NaN. Without rows held
+// out the average of a column is kept at every check that finds it better than its start on training rows.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -31,18 +33,25 @@ class AutoregressiveTraining final : public Problem {
                          std::span<const uint64_t> valid_rows, TrainObserver& observer);
 
   const Plan& plan() const override { return plan_; }
+  Step begin() override;
+  // Checks after every epoch at first, then ever further apart: small tables are learned, and learned by
+  // heart, in few.
+  Due due(uint64_t steps_taken) const override;
   Step gradient(uint64_t at) override;
   Step move(uint64_t at, double factor) override;
   void measure(Progress& progress) override;
   Check check(Progress& progress) override;
-  bool is_usable() override;
   std::string remedy() const override;
-  void take(Snapshot& out) const override { out.floats = plan_.keeps_best ? best_ : average_; }
-  void put(const Snapshot& snapshot) override { best_ = average_ = snapshot.floats; }
+  void take(Snapshot& out) const override { out.floats = best_; }
+  void put(const Snapshot& snapshot) override { best_ = snapshot.floats; }
   void state(CheckpointFields& fields, uint64_t steps_taken) override;
 
   // The energy becomes what is kept; once the run is over.
-  void finish() { use(plan_.keeps_best ? best_ : average_); }
+  void finish() { use(best_); }
+  // Columns whose loss became infinite or NaN.
+  uint64_t lost() const {
+    return std::ranges::count_if(idle_, [](double checks) { return std::isinf(checks); });
+  }
   // -log p of these rows, standardised, by the energy as it is.
   double nll(const Points& rows) const;
   double loss() const { return terms_.loss; }                                // of the last gradient()
@@ -62,13 +71,14 @@ class AutoregressiveTraining final : public Problem {
   void compare(uint32_t column);
   void use(std::span<const float> parameters);
   double column_nll(uint32_t column, const Points& rows) const;
+  double checked_nll(uint32_t column) const;  // on the rows of checks; infinite where there is none
 
   const DensityProblem& problem_;
   DensityOptions options_;
   TrainObserver& observer_;
   AutoregressiveEnergy& energy_;
   std::span<const uint64_t> train_rows_;
-  std::vector<float> held_out_;  // standardised
+  std::vector<float> checked_;  // rows held out, or trained on where there are none; standardised
   Minibatches minibatches_;
   ClippedAdam adam_;
   std::unique_ptr<CandidateObjective> objective_;
@@ -77,8 +87,10 @@ class AutoregressiveTraining final : public Problem {
   std::vector<std::span<float>> gradient_parts_;
   Plan plan_;
   uint64_t warm_steps_, each_;  // steps of the mixtures alone; draws of a row
+  std::vector<uint64_t> check_steps_;
   std::vector<float> theta_, average_, best_;
-  // Of every column: the best NLL at a check, and checks since then; infinite: it is lost.
+  // Of every column: the best NLL at a check, the start's without held-out rows; and checks since it was
+  // the best, infinite: the column is lost.
   std::vector<double> least_, idle_;
   LossMean loss_;
 
@@ -91,6 +103,8 @@ class AutoregressiveTraining final : public Problem {
   Terms terms_;
 };
 
+// Whether options allow the race that follows; rows may not.
+bool can_race_lines(const DensityOptions& options, uint32_t columns);
 // Whether these rows and options, which leave the energy to the data, race one against `problem.energy()`.
 bool races_lines(const DensityOptions& options, const DensityProblem& problem, uint64_t rows,
                  uint64_t held_out);

@@ -84,7 +84,6 @@ class DensityValidation {
   uint64_t outside_ = 0;
 };
 
-// Whether the draws of a step still tell anything about log Z.
 // Whether the draws of "is" still see where the energy is high. Where they do not, its estimate of log Z says
 // nothing: the loss falls without end while the energy grows out of their sight.
 class SeenDraws {

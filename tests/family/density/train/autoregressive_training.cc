@@ -189,6 +189,23 @@ TEST(AutoregressiveTraining, WithoutHeldOutRowsTheLastAverageIsKept) {
   EXPECT_TRUE(evaluate_density(found.model, *data, {}).is_trusted);
 }
 
+// A rate at which nothing can be learned: what is kept is finite, and no worse than the start.
+TEST(AutoregressiveTraining, LostColumnsEndARunAndKeepWhatTheyWere) {
+  const auto data = make_point_source(2, line_truth(600, 2, 1).values);
+  DensityOptions options = quick_lines();
+  options.steps = 200;
+  const auto trained = [&](double rate) {
+    options.learning_rate = rate;
+    TrainObserver observer;
+    return train_density(*data, numbers(0, 600), {}, options, {}, observer);
+  };
+  const DensityResult found = trained(1e6);
+  EXPECT_TRUE(found.diverged);
+  EXPECT_NE(found.reason.find("infinite or NaN"), std::string::npos) << found.reason;
+  const double start = evaluate_density(trained(1e-12).model, *data, {}).nll;
+  EXPECT_LE(evaluate_density(found.model, *data, {}).nll, start + 1e-3);
+}
+
 // Eight columns of numbers and an energy that is left to the data: two are trained, with one checkpoint.
 TEST(AutoregressiveTraining, RacesAnEnergyOfAllColumns) {
   RandomStream random(1);

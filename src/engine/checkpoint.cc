@@ -186,7 +186,8 @@ const runtime::Tensor& Checkpoint::part_tensor(const Part& part, const std::stri
   if (!part.is_verified) {
     part.file.expect_scan();
     with_plain_errors([&] {
-      runtime::require_checksum(part.file.bytes(), part.path, with_options("; start again without `resume`").c_str(),
+      runtime::require_checksum(part.file.bytes(), part.path,
+                                with_options("; start again without `resume`").c_str(),
                                 part.file.gives_back());
     });
     part.is_verified = true;
